@@ -127,9 +127,7 @@ func Chain(envelopes ...EnvelopeFunc) EnvelopeFunc {
 
 		for i, open := range envelopes {
 			inner := limits
-			if inner.Depth -= i; inner.Depth == 0 {
-				inner.Depth = 1 // 0 would be the default; the length of the chain is checked above
-			}
+			inner.Depth -= i // it is not 0, which would be the default, because of the check above
 
 			var err error
 			if opened, err = openAll(ctx, open, opened, inner); err != nil {

@@ -78,7 +78,7 @@ func pointerOf(m events.SQSMessage) (*pointer, error) {
 
 	var pair []json.RawMessage
 	if json.Unmarshal([]byte(m.Body), &pair) == nil && len(pair) == 2 { //nolint:mnd // the class and its value
-		if class, err := strictjson.Text(string(pair[0])); err == nil && slices.Contains(pointerClasses, class) {
+		if class, _ := strictjson.Text(string(pair[0])); slices.Contains(pointerClasses, class) {
 			return readPointer(pair[1])
 		}
 	}

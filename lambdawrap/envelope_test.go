@@ -86,6 +86,8 @@ func (s shelf) GetObject(_ context.Context, in *awss3.GetObjectInput, _ ...func(
 	switch object := s[aws.ToString(in.Bucket)+"/"+aws.ToString(in.Key)].(type) {
 	case string:
 		return &awss3.GetObjectOutput{Body: io.NopCloser(strings.NewReader(object)), ContentLength: aws.Int64(int64(len(object)))}, nil
+	case io.ReadCloser:
+		return &awss3.GetObjectOutput{Body: object}, nil
 	case io.Reader: // of unknown length
 		return &awss3.GetObjectOutput{Body: io.NopCloser(object)}, nil
 	case error:
@@ -209,6 +211,10 @@ func TestAStagedMessageKeepsItsIDInAnEnvelope(t *testing.T) {
 			continue
 		}
 
+		if empty, isThere := opened[0].Message.MessageAttributes["time"]; isThere {
+			t.Errorf("%s: an attribute without a value: %v", name, empty)
+		}
+
 		key, _ := opened[0].Key()
 		keys[key] = true
 
@@ -241,6 +247,10 @@ func TestEnvelopesOpenInsideOfEachOther(t *testing.T) {
 		"a pointer":                    {fetch, pointerTo, []plain{{"large", "S3Pointer", "b/k"}}},
 		"a pointer of the older class": {fetch, `["com.amazon.sqs.javamessaging.MessageS3Pointer",{"s3BucketName":"b","s3Key":"k"}]`, []plain{{"large", "S3Pointer", "b/k"}}},
 		"a small body":                 {fetch, `["a",{}]`, []plain{{`["a",{}]`, "", ""}}},
+		"a small body without items":   {fetch, `[]`, []plain{{`[]`, "", ""}}},
+		"base64, at a limit":           {lambdawrap.Limited(chain(lambdawrap.Base64), lambdawrap.EnvelopeLimits{Bytes: 5}), in64("exact"), []plain{{"exact", "", ""}}},
+		"compressed, at a limit":       {lambdawrap.Limited(lambdawrap.Gzip, lambdawrap.EnvelopeLimits{Bytes: 5}), zipped(t, "exact"), []plain{{"exact", "", ""}}},
+		"an object, at a limit":        {lambdawrap.Limited(fetch, lambdawrap.EnvelopeLimits{Bytes: 5}), pointerTo, []plain{{"large", "S3Pointer", "b/k"}}},
 		"S3 through SNS: the inner id": {
 			chain(lambdawrap.SNS, lambdawrap.S3), notification(t, "n-1", `{"Records":[`+record+`]}`), []plain{{record, "S3", "ObjectCreated:Put 0A b/o"}},
 		},
@@ -248,6 +258,10 @@ func TestEnvelopesOpenInsideOfEachOther(t *testing.T) {
 			chain(lambdawrap.SNS, lambdawrap.S3),
 			notification(t, "n-1", `{"Records":[`+strings.ReplaceAll(record+","+record, "0A", "")+`]}`),
 			[]plain{{strings.ReplaceAll(record, "0A", ""), "SNS", "n-1"}, {strings.ReplaceAll(record, "0A", ""), "SNS", `#["n-1","1"]`}},
+		},
+		"S3 in base64, without sequencers": {
+			chain(lambdawrap.Base64, lambdawrap.S3), in64(strings.ReplaceAll(`{"Records":[`+record+","+record+`]}`, "0A", "")),
+			[]plain{{strings.ReplaceAll(record, "0A", ""), "S3", ""}, {strings.ReplaceAll(record, "0A", ""), "S3", ""}},
 		},
 		"the test event of S3 through SNS": {chain(lambdawrap.SNS, lambdawrap.S3), notification(t, "n-1", recordedBody(t, "s3_test_event")), nil},
 		"SNS, a small body":                {chain(lambdawrap.SNS, fetch), notification(t, "n-1", "small"), []plain{{"small", "SNS", "n-1"}}},
@@ -271,6 +285,9 @@ func TestAnEnvelopeThatDoesNotOpenSaysWhy(t *testing.T) {
 
 	fetch := lambdawrap.S3Pointer(shelf{"b/k": strings.Repeat("x", 21), "b/u": strings.NewReader(strings.Repeat("x", 21))})
 	small := lambdawrap.EnvelopeLimits{Bytes: 20}
+	s3Without := func(part string) string {
+		return strings.Replace(`{"Records":[{"eventSource":"aws:s3","eventName":"n","s3":{"bucket":{"name":"b"},"object":{"key":"k"}}}]}`, part, `""`, 1)
+	}
 
 	for name, c := range map[string]struct {
 		open lambdawrap.EnvelopeFunc
@@ -299,8 +316,15 @@ func TestAnEnvelopeThatDoesNotOpenSaysWhy(t *testing.T) {
 		"an event without source": {
 			lambdawrap.EventBridge, `{"id":"1","source":"","detail-type":"d","time":"t","account":"a","region":"r","detail":{}}`, "its id or its source is empty",
 		},
+		"an event with an empty id": {
+			lambdawrap.EventBridge, `{"id":"","source":"s","detail-type":"d","time":"t","account":"a","region":"r","detail":{}}`, "its id or its source is empty",
+		},
 		"no records":                 {lambdawrap.S3, `{"Records":[]}`, "it has no Records"},
-		"records of SQS":             {lambdawrap.S3, `{"Records":[{"eventSource":"aws:sqs","body":"secret"}]}`, "Records[0] is none of S3"},
+		"another Event":              {lambdawrap.S3, `{"Event":"secret"}`, "it has no Records"},
+		"a record without a source":  {lambdawrap.S3, s3Without(`"aws:s3"`), "Records[0] is none of S3"},
+		"a record without a name":    {lambdawrap.S3, s3Without(`"n"`), "Records[0] is none of S3"},
+		"a record without a bucket":  {lambdawrap.S3, s3Without(`"b"`), "Records[0] is none of S3"},
+		"a record without a key":     {lambdawrap.S3, s3Without(`"k"`), "Records[0] is none of S3"},
 		"a record of no kind":        {lambdawrap.S3, `{"Records":["secret"]}`, "Records[0] is none of S3"},
 		"a notification with spaces": {lambdawrap.S3, `{"Records":[{"eventSource":"aws:s3","eventName":"a b","s3":{"bucket":{"name":"b"},"object":{"key":"k"}}}]}`, "has a space"},
 		"a test event with records":  {lambdawrap.S3, `{"Event":"s3:TestEvent","Records":"secret"}`, "it has no Records"},
@@ -315,11 +339,14 @@ func TestAnEnvelopeThatDoesNotOpenSaysWhy(t *testing.T) {
 		"over a limit, in a chain": {
 			lambdawrap.Limited(lambdawrap.Chain(lambdawrap.Base64), small), in64(strings.Repeat("x", 21)), "more than the 20 bytes",
 		},
+		"nothing left for the next one":     {lambdawrap.Limited(lambdawrap.Chain(plus, fetch), lambdawrap.EnvelopeLimits{Bytes: 1}), "a+", "more than the 1 bytes"},
 		"an object over a limit":            {lambdawrap.Limited(fetch, small), pointerTo, "more than the 20 bytes"},
 		"an object of unknown length":       {lambdawrap.Limited(fetch, small), strings.Replace(pointerTo, `"k"`, `"u"`, 1), "more than the 20 bytes"},
 		"an object that is gone":            {fetch, strings.Replace(pointerTo, `"k"`, `"gone"`, 1), "the object that it points to is gone"},
 		"a pointer without a key":           {fetch, `["software.amazon.payloadoffloading.PayloadS3Pointer",{"s3BucketName":"b","s3Key":""}]`, "its s3Key is empty"},
 		"a pointer without a bucket's name": {fetch, `["software.amazon.payloadoffloading.PayloadS3Pointer",{"s3Key":"k"}]`, "it has no s3BucketName"},
+		"a pointer to an empty bucket":      {fetch, strings.Replace(pointerTo, `"b"`, `""`, 1), "its s3BucketName is no bucket"},
+		"a pointer to a path":               {fetch, strings.Replace(pointerTo, `"b"`, `"b/k"`, 1), "its s3BucketName is no bucket"},
 		"a pointer of another kind":         {fetch, `["software.amazon.payloadoffloading.PayloadS3Pointer",["secret"]]`, "it is no JSON object"},
 	} {
 		opened, err := c.open.Open(t.Context(), arrived(c.body))
@@ -344,6 +371,7 @@ func TestAnEnvelopeThatMayOpenLaterIsNotPermanent(t *testing.T) {
 
 	for name, open := range map[string]lambdawrap.EnvelopeFunc{
 		"denied":            lambdawrap.S3Pointer(shelf{"b/k": &smithy.GenericAPIError{Code: "AccessDenied"}}),
+		"no answer":         lambdawrap.S3Pointer(shelf{"b/k": broken}),
 		"no bucket":         lambdawrap.S3Pointer(shelf{"b/k": &types.NoSuchBucket{}}),
 		"a broken read":     lambdawrap.S3Pointer(shelf{"b/k": io.MultiReader(strings.NewReader("half"), iotestErr{broken})}),
 		"five in a chain":   lambdawrap.Chain(lambdawrap.Base64, lambdawrap.Base64, lambdawrap.Base64, lambdawrap.Base64, lambdawrap.Base64),
@@ -351,7 +379,8 @@ func TestAnEnvelopeThatMayOpenLaterIsNotPermanent(t *testing.T) {
 		"a negative limit":  lambdawrap.Limited(lambdawrap.Base64, lambdawrap.EnvelopeLimits{Bytes: -1}),
 		"a negative depth":  lambdawrap.Limited(lambdawrap.Base64, lambdawrap.EnvelopeLimits{Depth: -1}),
 	} {
-		if opened, err := open.Open(t.Context(), arrived(pointerTo)); err == nil || errors.Is(err, lambdawrap.ErrNoKey) || opened != nil {
+		opened, err := open.Open(t.Context(), arrived(pointerTo))
+		if err == nil || errors.Is(err, lambdawrap.ErrNoKey) || opened != nil || strings.Contains(err.Error(), "access denied") != (name == "denied") {
 			t.Errorf("%s: %v, %v, want an error that may pass", name, opened, err)
 		}
 	}
@@ -371,18 +400,45 @@ type iotestErr struct{ err error }
 
 func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
+// object is the body of one, which must be closed.
+type object struct {
+	io.Reader
+
+	isClosed bool
+}
+
+func (o *object) Close() error {
+	o.isClosed = true
+
+	return nil
+}
+
 // A pointer's mark does not reach the handler: it sees the attributes that the producer has set.
 func TestAFetchedBodyHasTheAttributesOfItsProducer(t *testing.T) {
 	t.Parallel()
 
+	large := &object{Reader: strings.NewReader("large")}
 	m := arrived(pointerTo)
 	m.MessageAttributes = map[string]events.SQSMessageAttribute{
 		"ExtendedPayloadSize": {DataType: "Number", StringValue: new("5")}, "tenant": {DataType: "String", StringValue: new("t-1")},
 	}
 
-	opened, err := lambdawrap.S3Pointer(shelf{"b/k": "large"})(t.Context(), m)
-	if err != nil || len(opened) != 1 || len(opened[0].Message.MessageAttributes) != 1 || len(m.MessageAttributes) != 2 {
-		t.Errorf("%v, %v, of %v", opened, err, m.MessageAttributes)
+	opened, err := lambdawrap.S3Pointer(shelf{"b/k": large})(t.Context(), m)
+	if err != nil || len(opened) != 1 || len(opened[0].Message.MessageAttributes) != 1 || len(m.MessageAttributes) != 2 || !large.isClosed {
+		t.Errorf("%v, %v, of %v, closed: %v", opened, err, m.MessageAttributes, large.isClosed)
+	}
+}
+
+// An EnvelopeFunc need not make messages of its own for each call, nor know what their ids are to be.
+func TestWhatAnEnvelopeFuncReturnsIsNotChanged(t *testing.T) {
+	t.Parallel()
+
+	shared := []lambdawrap.Enveloped{{ID: "1"}, {ID: "2"}}
+	open := lambdawrap.EnvelopeFunc(func(context.Context, events.SQSMessage) ([]lambdawrap.Enveloped, error) { return shared, nil })
+
+	opened, err := open.Open(t.Context(), arrived("x"))
+	if err != nil || opened[0].Message.MessageId != "m-1" || opened[1].Message.MessageId != "m-1/1" || shared[1].Message.MessageId != "" {
+		t.Errorf("%v, %v, of %v", opened, err, shared)
 	}
 }
 

@@ -53,10 +53,9 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	}
 
 	m := e.Records[0].SNS
-	if attribute, ok := m.MessageAttributes[delivery.IDAttribute].(map[string]any); ok {
-		if id, ok := attribute["Value"].(string); ok && id != "" {
-			return idemddb.TextKey(id), nil
-		}
+	attribute, _ := m.MessageAttributes[delivery.IDAttribute].(map[string]any)
+	if id, _ := attribute["Value"].(string); id != "" {
+		return idemddb.TextKey(id), nil
 	}
 
 	return listKey("is this an event of SNS?", field{"TopicArn", m.TopicArn}, field{"MessageId", m.MessageID})

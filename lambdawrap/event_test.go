@@ -326,7 +326,9 @@ func TestKeysOfEvents(t *testing.T) {
 	two := sns(events.SNSEntity{TopicArn: "arn", MessageID: "m"})
 	two.Records = append(two.Records, two.Records[0])
 
-	staged := map[string]any{"idemddb-id": map[string]any{"Type": "String", "Value": "tx-0"}}
+	staged := func(id any) events.SNSEntity {
+		return events.SNSEntity{TopicArn: "arn", MessageID: "m", MessageAttributes: map[string]any{"idemddb-id": map[string]any{"Type": "String", "Value": id}}}
+	}
 	bridge := func(source, id string, resources ...string) string {
 		return keyOfEvent(t, lambdawrap.EventBridgeID, events.EventBridgeEvent{Source: source, ID: id, Resources: resources})
 	}
@@ -339,7 +341,9 @@ func TestKeysOfEvents(t *testing.T) {
 		"EventBridge, without a source":   {bridge("", "e-1"), "no key"},
 		"EventBridge, of no text":         {bridge("shop\xff", "e-1"), "no key"},
 		"SNS":                             {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{TopicArn: "arn", MessageID: "m"})), `#["arn","m"]`},
-		"SNS, staged":                     {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{TopicArn: "arn", MessageID: "m", MessageAttributes: staged})), "tx-0"},
+		"SNS, staged":                     {keyOfEvent(t, lambdawrap.SNSMessageID, sns(staged("tx-0"))), "tx-0"},
+		"SNS, with an empty id":           {keyOfEvent(t, lambdawrap.SNSMessageID, sns(staged(""))), `#["arn","m"]`},
+		"SNS, with an id of no text":      {keyOfEvent(t, lambdawrap.SNSMessageID, sns(staged(7))), `#["arn","m"]`},
 		"SNS, two":                        {keyOfEvent(t, lambdawrap.SNSMessageID, two), "no key"},
 		"SNS, none":                       {keyOfEvent(t, lambdawrap.SNSMessageID, events.SNSEvent{}), "no key"},
 		"SNS, without a topic":            {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{MessageID: "m"})), "no key"},

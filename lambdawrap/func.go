@@ -149,23 +149,19 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	})
 }
 
-// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation: it may
+// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The error of the handler says nothing about the key of the invocation: it may
 // be one of another key, by a Do inside of the handler.
 func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
-	name := OutcomeCompleted
+	name := OutcomeReleased
 
 	switch {
-	case err == nil:
-	case ofHook != nil:
-		name = OutcomeReplayed
+	case err == nil, ofHook != nil:
+		name = OutcomeCompleted
 	case isPermanent(err):
 		name = OutcomeFailed
 	case ofHandler != nil:
-		name = OutcomeReleased
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
-	case errors.Is(err, errNoTime):
-		name = OutcomeNoTime
 	default:
 		name = outcomeOfError(err)
 	}
@@ -179,7 +175,7 @@ func outcomeOfError(err error) Outcome {
 		err  error
 		name Outcome
 	}{
-		{idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent}, {idemddb.ErrInProgress, OutcomeInProgress},
+		{errNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent}, {idemddb.ErrInProgress, OutcomeInProgress},
 		{idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
 	} {
 		if errors.Is(err, known.err) {

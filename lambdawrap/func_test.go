@@ -149,6 +149,7 @@ func TestWrongFuncOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		"FuncOptions.Wait:":       func(o *lambdawrap.FuncOptions[order]) { o.Wait = -1 },
 		"FuncOptions.Timeout: 1h": func(o *lambdawrap.FuncOptions[order]) { o.Timeout = time.Hour },
 		"too little time":         func(o *lambdawrap.FuncOptions[order]) { o.Reserve = time.Hour },
+		"panic: logger":           func(o *lambdawrap.FuncOptions[order]) { o.Reserve, o.Logger = time.Hour, panicking() },
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -352,6 +353,37 @@ func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *test
 	})
 }
 
+// The error of the key function says more than that its time is over.
+func TestAnErrorOfAKeyFunctionOfFuncThatComesTooLateIsTheError(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		f.opts.Timeout = 5 * time.Second
+		f.opts.Key = func(context.Context, order) (string, error) {
+			time.Sleep(time.Millisecond)
+
+			return "", errBank
+		}
+
+		ctx, cancel := context.WithTimeout(f.Context(), 6*time.Second)
+		defer cancel()
+
+		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		f.fails(err, errBank)
+	})
+}
+
+func TestAClaimOfFuncWhoseInvocationHasEndedIsGivenBackUnused(t *testing.T) {
+	t.Parallel()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	f := newFunc(newHarness(t, &idemddb.Options{Observe: func(context.Context, idemddb.Event) { cancel() }}))
+
+	_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+	f.equal("error", err != nil && strings.Contains(err.Error(), "too little time"), true)
+	f.equal("runs", f.ran.all(), []string(nil))
+	f.equal("attempts", f.attempts("o-1"), "0")
+}
+
 func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
@@ -392,6 +424,9 @@ func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T
 		f.equal("error", err != nil && strings.Contains(err.Error(), "too little time"), true)
 		f.equal("runs", f.ran.all(), []string(nil))
 		f.equal("requests", len(f.db.Requests()), 0)
+
+		got, err := f.wrap(staging(settleOrder))(f.Context(), order{ID: "o-1"}) // without a deadline there is time for it
+		f.is(got, err, paid{"o-1", 0, []int{}})
 	})
 }
 

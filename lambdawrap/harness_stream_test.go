@@ -106,7 +106,7 @@ func streamHandler[R any](work lambdawrap.Handler, message func(R) events.SQSMes
 
 func kinesisRecord(m events.SQSMessage) events.KinesisEventRecord {
 	return events.KinesisEventRecord{
-		EventSourceArn: kinesisARN, EventID: "shardId-000000000000:" + m.MessageId,
+		EventSource: "aws:kinesis", EventSourceArn: kinesisARN, EventID: "shardId-000000000000:" + m.MessageId,
 		Kinesis: events.KinesisRecord{
 			SequenceNumber: m.MessageId, PartitionKey: m.Attributes["MessageGroupId"], Data: []byte(m.Body),
 		},

@@ -100,7 +100,7 @@ func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Sto
 func claim(t testing.TB, s *idemddb.Store, key string) *idemddb.Claim {
 	t.Helper()
 
-	c, record, err := s.Claim(t.Context(), key, nil)
+	c, record, err := s.Claim(inLambda(t.Context(), "r-other"), key, nil)
 	if c == nil {
 		t.Fatalf("got record %v, error %v, want a claim", record, err)
 	}

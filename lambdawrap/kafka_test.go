@@ -61,7 +61,7 @@ func TestEachTopicPartitionIsInOrderAndTheLowestFailedOffsetOfEachIsReported(t *
 	everyMode(t, func(h *harness) {
 		closed := always()
 		read := h.readKafka(failingValues(closed, "a2", "b3", "b1"), &lambdawrap.KafkaOptions{})
-		event := kafkaEvent(batch("9 a1 a", "10 a2 a", "11 a3 a", "7 c1 c", "8 c2 c", "100 b1 b", "101 b2 b", "102 b3 b"))
+		event := kafkaEvent(batch("10 a2 a", "9 a1 a", "11 a3 a", "8 c2 c", "7 c1 c", "100 b1 b", "101 b2 b", "102 b3 b"))
 
 		h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier{{Partition: "a-0", Offset: 10}, {Partition: "b-0", Offset: 100}})
 		h.ran("a a1", "a a2", "c c1", "c c2", "b b1")
@@ -178,9 +178,14 @@ func TestARecordedEventOfKafkaIsReadAsItCame(t *testing.T) {
 
 		return nil
 	}, &lambdawrap.KafkaOptions{Logger: h.opts.Logger, Cluster: "main", OnRecord: func(_ context.Context, r lambdawrap.KafkaRecord, _ lambdawrap.Outcome) {
-		if len(r.Value) > 0 && r.Value[0] == '!' {
-			t.Error("the hook gets what the handler has changed")
+		clear(r.Key) // which the handler's record does not share
+		clear(r.Value)
+
+		for _, header := range r.Headers {
+			clear(header.Value)
 		}
+
+		clear(r.Headers)
 	}}))
 
 	answer, err := function.Invoke(t.Context(), payload)

@@ -339,11 +339,18 @@ func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
 			panic("key")
 		case "empty":
 			return "", nil
+		case "both":
+			return "k", errBank
 		default:
 			return m.Body, nil
 		}
 	}
-	h.expect(h.handle(succeed), batch("m1 none", "m2 panic", "m3 empty", "m4 k"), []string{"m1", "m2", "m3"}, []string{"m4"})
+	h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) {
+		h.equal("the message whose fingerprint is asked for", m.Body, "k")
+
+		return "f", nil
+	}
+	h.expect(h.handle(succeed), batch("m1 none", "m2 panic", "m3 empty", "m4 k", "m5 both"), []string{"m1", "m2", "m3", "m5"}, []string{"m4"})
 	h.equal("requests", len(h.db.Requests()), 2)
 }
 

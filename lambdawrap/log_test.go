@@ -62,6 +62,7 @@ func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
 			h.jsonLines()
 			h.check(h.handle(func(context.Context, events.SQSMessage) error { return err }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 			h.boundedLine("error", "declined: ", " (request 17)")
+			h.logs(" … 2093080 bytes are left out … ")
 		})
 	}
 }

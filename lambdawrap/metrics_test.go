@@ -64,7 +64,8 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	var out bytes.Buffer
 
 	metrics := lambdawrap.NewMetrics(&out, "Payments", map[string]string{"Service": "s", "Function": "f"}, map[string]string{"Service": "s"})
-	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	another := lambdawrap.NewMetrics(&out, "Another") // its events count for the call all the same
+	h := newHarness(t, &idemddb.Options{Observe: another.Observe})
 	h.opts.Workers = 4
 	function := lambdawrap.Measure(metrics, h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
@@ -174,6 +175,22 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 	}
 }
 
+func TestMetricsWithoutObserveWarnOfAnInvocationOfFuncThatIsDone(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	answer := errBank
+	f := newFunc(newHarness(t, nil))
+	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), f.wrap(func(context.Context, order) (paid, error) { return paid{}, answer }))
+
+	for _, answer = range []error{errBank, nil} {
+		_, err := function(t.Context(), order{ID: "o-1"})
+		f.fails(err, answer)
+		f.equal("warns", strings.Contains(out.String(), "WARN"), answer == nil)
+	}
+}
+
 func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "1")
 
@@ -181,9 +198,10 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	h.opts.Envelope = plus
 
-	if _, err := lambdawrap.Measure(metrics, h.handle(succeed))(t.Context(), batch("m1 a")); err != nil {
-		t.Fatal(err)
+	for _, message := range []string{"m1 a", "m2 none"} { // nothing is to be done for the second one, so there is no event of it
+		h.answered(lambdawrap.Measure(metrics, h.handle(succeed)), batch(message))
 	}
 
 	if strings.Contains(out.String(), "WARN") {
@@ -324,6 +342,35 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 		f.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"), c.want)
 		f.equal("error", err != nil, c.want["NotDone"] == 1.0)
 	}
+}
+
+// One invocation of Func is one message, also if its input or its result is that of SQS. What happens after its line has no effect.
+func TestMeasureCountsOneMessageOfFuncWhateverItsTypesAre(t *testing.T) {
+	t.Parallel()
+
+	var (
+		out  bytes.Buffer
+		late func() // reports an event of the first invocation
+	)
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	want := map[string]any{"Messages": 1.0, "NotDone": 1.0}
+
+	_, err := lambdawrap.Measure(metrics, lambdawrap.Func(h.store, func(ctx context.Context, _ events.SQSEvent) (string, error) {
+		late = func() { metrics.Observe(ctx, idemddb.Event{Kind: idemddb.KindCompleted}) }
+
+		return "", errBank
+	}, &lambdawrap.FuncOptions[events.SQSEvent]{Key: lambdawrap.RequestID[events.SQSEvent]}))(inLambda(t.Context(), "r-1"), batch("m1 a", "m2 b"))
+	h.equal("error", errors.Is(err, errBank), true)
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), want)
+	late()
+
+	_, err = lambdawrap.Measure(metrics, lambdawrap.Func(h.store, func(context.Context, string) (events.SQSEventResponse, error) {
+		return events.SQSEventResponse{}, errBank
+	}, &lambdawrap.FuncOptions[string]{Key: lambdawrap.RequestID[string]}))(inLambda(t.Context(), "r-2"), "")
+	h.equal("error", errors.Is(err, errBank), true)
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), want)
 }
 
 func TestMetricsWithARuleBrokenRunNoHandler(t *testing.T) {

@@ -64,6 +64,7 @@ func TestAKeyInProgressElsewhereCostsItsOwnMessage(t *testing.T) {
 		function := wrap(succeed)
 		h.check(function, batch("m1 k1", "m2 k2", "m3 k3", "m4 k2"), []string{"m2", "m4"}, []string{"m1", "m3"})
 		h.equal("its record", cmp.Diff(before, h.db.Item("records", recordKey("k2")), ignoreUnexported), "")
+		h.logs("holder=r-other")
 
 		time.Sleep(time.Minute) // the lease of the other worker, which died, is over
 		h.check(function, deliveredFor(batch("m2 k2", "m4 k2"), 2), nil, []string{"m2"})

@@ -279,6 +279,21 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	})
 }
 
+func TestAMessageWhoseHandlerIgnoresARefusedEffectComesBack(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	careless := func(ctx context.Context, _ events.SQSMessage) error {
+		c, _ := idemddb.FromContext(ctx)
+		_ = errors.Join(stageRefused(ctx, nil), c.Complete(ctx, nil))
+
+		return nil
+	}
+
+	h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
+	h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=released")
+}
+
 // An answer of 4xx may say why: it is kept as any other.
 func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
 	t.Parallel()

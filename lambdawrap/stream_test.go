@@ -290,6 +290,15 @@ func TestHooksGetTheRecordOfAStreamAsItArrived(t *testing.T) {
 
 	h.equal("error", err, nil)
 	h.equal("hooks", given, 2)
+
+	_, err = lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+		clear(r.Kinesis.Data)
+
+		return nil
+	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{OnRecord: func(_ context.Context, r events.KinesisEventRecord, _ lambdawrap.Outcome) {
+		h.equal("data", string(r.Kinesis.Data), "a")
+	}})(t.Context(), kinesisEvent(kinesisRecord(batch("1 a a").Records[0])))
+	h.equal("error", err, nil)
 }
 
 // Records whose item cannot be read are one group, so that their order is kept.
