@@ -16,13 +16,13 @@
 //	returns Permanent                      FAILED         to DeadLetter and done; without one, it comes back
 //	does not run: another worker has it    unchanged      comes back
 //	does not run: no time, no answer       none           comes back
-//	does not answer in time                held           comes back when its lease is over
+//	does not answer in time                held           comes back; with Options.Visibility, when its lease is over
 //
 // The messages of a FIFO message group are worked on in their order. Nothing starts that cannot finish before Options.Reserve, and no
-// handlers run ahead of their records: when completions do not get through, no more than one handler for each worker starts.
+// handlers run ahead of their records: while completions do not get through, each finished handler but one keeps its worker.
 //
 // Each message ends with an [Outcome]. One that does not end well has one line in the log with that word, the message's id, the hash of its
-// key, and whether it comes back; [Metrics] counts the same words, and Options.OnMessage gets them.
+// key, and whether it comes back; Options.OnMessage gets the word, and [Metrics] has a metric for most of them.
 //
 // The pages at https://github.com/idemddb/go-idemddb/tree/main/docs say more: what-a-message-becomes.md has every row of the table,
 // outcomes.md every outcome with its event, its metric and its level in the log, time.md when a handler starts and ends, keys.md about [Body]

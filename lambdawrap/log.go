@@ -189,5 +189,5 @@ func (w *wrapper) logFailure(ctx context.Context, failure error) {
 }
 
 func (w *wrapper) warnOfTrouble(ctx context.Context) {
-	w.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+	w.logger().WarnContext(ctx, "records of finished work do not get through; each finished handler but one keeps its worker until they do")
 }
