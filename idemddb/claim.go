@@ -19,8 +19,8 @@ type ClaimOptions struct {
 	Fingerprint string
 
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the key
-	// again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. Of all calls of the Store that wait for a key, one asks, and its
-	// answer is that of the others; if it gets the claim, the next one asks on. A commit waits in the same way when its work is done, and each try
+	// again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key,
+	// one of them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way when its work is done, and each try
 	// costs one transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 

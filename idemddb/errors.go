@@ -13,7 +13,7 @@ import (
 // any other error the outcome is unknown: the write may have been applied. It is safe to repeat the call. A claim that was lost
 // this way ends with its lease.
 var (
-	// ErrInProgress: nothing was written; another worker holds the key, or the work does that runs with the context of the call. Retry
+	// ErrInProgress: nothing was written; another worker holds the key, or the call was made inside the work of the same key. Retry
 	// after [InProgressError].Until.
 	ErrInProgress = errors.New("in progress")
 

@@ -15,8 +15,8 @@ type lines struct {
 	keys map[string]*line
 }
 
-// line is the calls that wait for one key. One of them at a time asks DynamoDB for all: each reads in the answer what the record means for
-// its own input. If the key is free, the call that asks has claimed it, and the next one asks on for the others.
+// line is the calls that wait for one key. One of them at a time sends claims for all, and each judges the record in the answer by its own
+// fingerprint. If the key is free, the call that asks has claimed it, and the next one sends claims for the others.
 type line struct {
 	calls   int
 	isAsked bool          // one of the calls asks, or pauses before it asks again

@@ -57,10 +57,10 @@ type Options struct {
 	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
 	MaxAttempts int
 
-	// NoTakeover never takes over a key whose lease ran out: the claim that finds it writes FAILED, and it and all later claims
+	// With NoTakeover, the next claim of a key whose lease ran out ends the key as FAILED instead of taking it over: it and all later claims
 	// return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than happen
 	// twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the key is
-	// new, also under NoTakeover: keep to what Retention says. Defaults to false.
+	// new, also under NoTakeover, so Retention must be long enough. Defaults to false.
 	NoTakeover bool
 
 	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
@@ -74,9 +74,8 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
-	// RedeliverUnsent leaves messages that are not sent to the redelivery of the message whose handler has staged them: that message is
-	// reported failed until they are sent, and each of its deliveries sends them. It ends at the queue's maxReceiveCount. Set it where no
-	// sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
+	// With RedeliverUnsent, a message of a queue is reported failed until all messages that its handler staged are sent, and each of its
+	// deliveries tries to send them. That ends at the queue's maxReceiveCount. Set it where no sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
 	RedeliverUnsent bool
 
 	// Results keeps the results that InlineResult keeps out of the record, such as in S3: package results. A result is put there before the
@@ -117,8 +116,8 @@ type Options struct {
 	UnsentIndex string
 
 	// UnsentShards is the number of partitions of UnsentIndex for the records of the namespace: 16, 32, 64, 128 or 256. A partition takes
-	// about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes a query for each
-	// of 16 partitions, and 256 more if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
+	// about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes 16 queries, or 272
+	// if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
 	// does not find what workers with more have left, and its alarm does not see it. Defaults to 16.
 	UnsentShards int
 

@@ -7,9 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// refuseNested refuses the call, and reports true, if the work of this very key runs with the context: it is within that work, which is nil
-// for none. The call could only wait for its
-// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+// refuseNested refuses a call that was made inside the work of the same key, and reports true: it would wait for itself. within is the
+// innermost work of the context, nil for none. If that work has no claim, the call would complete the key, and the effects that its caller staged would be lost.
 func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
 	for w := within; w != nil; w = w.outer {
 		if !w.isOf(a) || !w.isOpen() {

@@ -17,7 +17,7 @@ func (s *Store) sealedOf(partition, target string) Sealed {
 	return Sealed{Namespace: s.namespace, Record: record.Digest(partition), Target: target}
 }
 
-// theCodec is who panicked, in the text of a panic of the user's Codec.
+// theCodec names Options.Codec in the text of its panics.
 const theCodec = "Options.Codec: it"
 
 // seal calls the user's Seal. The codec gets bytes of its own, because it may work in place.

@@ -74,7 +74,7 @@ func (a *acquisition) askForLine(ctx context.Context, l *line, v *view, end time
 	a.endOfWait(ctx, end)
 }
 
-// hear reads the last answer to another call of the line. Only what cannot change any more is an answer for this call, too.
+// hear takes the last answer to another call of the line. Of a claim that was won it takes only that the key is held.
 func (a *acquisition) hear(v *view) {
 	if v.isFirst {
 		return

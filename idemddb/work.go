@@ -88,8 +88,8 @@ const maxKept = 600
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)
 
-// StageErr says why work is not done although its code returned no error: ErrNotStaged. It says so once: after that, Settle completes the
-// work without what is not staged, for a wrapper whose code has reported the error to its caller.
+// StageErr says why work is not done although its code returned no error: ErrNotStaged. It also clears the error: a later Settle
+// completes the key without the refused effects, for a wrapper whose code has reported the error to its caller.
 func (w *Work) StageErr() error {
 	if w.settledBySelf() != "" {
 		return nil
@@ -167,8 +167,8 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	}
 }
 
-// hasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
-// happened.
+// hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not count: only
+// Settle writes them.
 func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -66,8 +66,8 @@ type Options struct {
 	// with the message as it arrived, before its key is asked for. The context goes to Key and Fingerprint, to the claim (so
 	// idemddb.Options.Trace and idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to the handler, whose one call has
 	// many messages. It ends in time for the answer even if it is not derived from ctx. It must be safe for concurrent use. If it panics or
-	// returns nil, that is logged, and the message has the context of the invocation. If it hangs, its message ends as one whose key is
-	// not there in time. Defaults to nil: all messages have that one.
+	// returns nil, that is logged, and the message has the context of the invocation. If it hangs, the message ends as [OutcomeNoTime].
+	// Defaults to nil: every message has the context of the invocation.
 	MessageContext func(ctx context.Context, m events.SQSMessage) context.Context
 
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.

@@ -28,7 +28,7 @@ func (v *invocation) follow(m *message, decided schedule.Action) {
 	o = v.endOf(m, decided)
 	m.end = o.ofDuplicate()
 
-	if m.onOutcome != nil || o.permanent && m.deadLetter != nil { // a hook may take long, and nothing waits for it that waits for the work
+	if m.onOutcome != nil || o.permanent && m.deadLetter != nil { // the key is freed before the hook runs, because a hook may take long
 		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 

@@ -16,12 +16,13 @@
 //  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end comes or
 //     whose caller leaves is in no flight from then on.
 //  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once; an item that writes only add to, and
-//     under the same condition, is one item of the flight for all of them. Large values travel alone, or not with many others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
+//     under the same condition, is one item of the flight for all of them. Large values travel alone, or not with many others. If a flight is
+//     refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
 //  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
 //     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate. A
-//     conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 6 T and 12 T. But the oldest goes first:
-//     the conflict of a flight that has a write with four tries closes it for T to 2 T, with five tries for 2 T to 4 T, and so on up to 6 T to 12 T.
+//     conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 6 T and 12 T. But the oldest goes first: if
+//     a write of the flight has been sent four times, that is T to 2 T; five times, 2 T to 4 T; and so on, up to 6 T to 12 T.
 //     Then those behind it leave in one flight, as rule 5 allows. The second conflict in a row and each later one halves the number of hot items
 //     that a flight may touch, and then such flights leave one at a time; each one that meets no conflict adds one, and ends the row. For a
 //     cancelled transaction is charged for all its items, and one that touches fewer hot ones is cancelled less often. Writes that touch no hot item

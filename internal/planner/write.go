@@ -17,7 +17,7 @@ const (
 
 	maxFlights  = 8                      // under way at a time
 	overdueTime = 100 * time.Millisecond // a flight that takes longer is not waited for
-	companyPart = 3                      // a write waits for company for this part of T
+	companyPart = 3                      // a write waits for this part of T for others to share its request
 	heldFor     = 4                      // in T: for so long a flight holds its records
 	expectTime  = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
 	lingerTime  = 200 * time.Microsecond // how long a write waits for the members of its group that are at work

@@ -115,7 +115,7 @@ func (s *Schedule) free() int {
 
 	held := s.troubled
 	if s.refused {
-		// Otherwise another handler would start before the refusal of each record that is under way is known.
+		// Otherwise one more handler would start for each completion that is still in flight.
 		held = len(s.unrecorded)
 	}
 
