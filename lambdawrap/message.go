@@ -249,7 +249,7 @@ func isOutage(messages []*message) bool {
 	unanswered := 0
 
 	for _, m := range messages {
-		switch m.outcome { //nolint:exhaustive // the others are no outage
+		switch m.outcome {
 		case OutcomeUnanswered, OutcomeUncommitted:
 			unanswered++
 		case OutcomeBlocked, OutcomeNoTime:
