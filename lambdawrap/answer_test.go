@@ -34,6 +34,19 @@ func TestWhatAllDoneAnswersToLambda(t *testing.T) {
 	})
 }
 
+func TestAnInvocationWhoseContextHasEndedAnswersThatNothingIsDone(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		ctx, cancel := context.WithCancel(h.Context())
+		cancel()
+
+		response, err := wrap(succeed)(ctx, numbered(2))
+		h.equal("error", err, nil)
+		h.equal("failed", ids(response), messageIDs(2))
+		h.ran()
+	})
+}
+
 func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

@@ -159,8 +159,6 @@ func isBehind(given []*piece, m *message) bool {
 func (v *invocation) endAll(ctx context.Context, given []*piece, end func(context.Context, *piece) outcome) {
 	for _, p := range given {
 		v.spawn(func() {
-			p.stop()
-
 			own := v.contextOf(ctx, p.message)
 			o := end(own, p)
 			v.finish(own, v.answerAt, p.message, o)

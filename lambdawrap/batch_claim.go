@@ -18,7 +18,6 @@ type piece struct {
 
 	others  []*message
 	work    *idemddb.Work // nil if it is not to be worked on
-	stop    func()        // ends the watch over its claim; does nothing if that has ended
 	out     outcome       // without work
 	failure error         // by the handler's answer
 }
@@ -89,8 +88,8 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 	return work, outcome{}
 }
 
-// keepAll renews the leases of all pieces until their work is settled, and watches the claim of each until its stop is called. When the
-// last of the claims is lost, the handler's context is cancelled, because none of its work could be recorded.
+// keepAll renews the leases of all pieces until their work is settled or given back. When the last of the claims that are then held is lost,
+// the handler's context is cancelled, because none of its work could be recorded.
 func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[schedule.Work]*piece) {
 	isUnclaimed := func(p *piece) bool { return p.work == nil }
 	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
@@ -101,16 +100,11 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[sc
 
 	for _, p := range claimed {
 		kept := p.work.Context(held)
-		ignore := context.AfterFunc(kept, func() {
+		context.AfterFunc(kept, func() {
 			if left.Add(-1) == 0 {
 				cancel(context.Cause(kept))
 			}
 		})
-		p.stop = func() {
-			if ignore() {
-				left.Add(-1)
-			}
-		}
 	}
 }
 
@@ -126,7 +120,7 @@ func (v *invocation) choose(ctx context.Context, pieces map[schedule.Work]*piece
 			given = append(given, p)
 		case !ended:
 			p.others = append(p.others, m) // ends as the first one does
-			if m.fifo && m.group != p.group {
+			if m.group != p.group {
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
@@ -169,8 +163,6 @@ func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroup
 // unused gives back the claim of a piece that the handler does not get.
 func (p *piece) unused(ctx context.Context, o outcome) outcome {
 	if p.work != nil {
-		p.stop()
-
 		o = givenBack(o, p.work.GiveBack(ctx))
 	}
 
@@ -202,7 +194,7 @@ func (b blockedGroups) outcomeOf(m *message) (outcome, bool) {
 
 // note blocks the group of a message that failed.
 func (b blockedGroups) note(m *message) {
-	if m.fifo && m.failed {
+	if m.failed {
 		b[m.group] = m.seconds
 	}
 }

@@ -35,12 +35,21 @@ func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
 			h.equal("error", end(claim(h, h.store, key)), nil)
 		}
 
+		h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (text string, err error) {
+			if m.Body == "odd" {
+				err = errBank
+			}
+
+			return text, err
+		}
+
 		var calls journal
 
 		function := h.event(&calls, reporting("m9"))
-		h.answered(function, batch("m1 z", "m2 done", "m3 dead", "m4 y", "m5 held", "m6 none", "m7 y", "m8 back", "m9 x", "m10 done"),
-			"m3", "m5", "m6", "m9")
+		h.answered(function, batch("m1 z", "m2 done", "m3 dead", "m4 y", "m5 held", "m6 none", "m7 y", "m8 back", "m9 x", "m10 done", "m11 odd"),
+			"m3", "m5", "m6", "m9", "m11")
 		h.equal("calls", calls.all(), []string{"m1 m4 m8 m9"})
+		h.equal("odd", h.state("odd"), "none")
 
 		// Each outcome is recorded, so that only the message that failed is given to the handler again.
 		h.answered(function, batch("m1 z", "m4 y", "m7 y", "m8 back", "m9 x"), "m9")
@@ -378,7 +387,8 @@ func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
 		calls.clear()
 		h.answered(h.event(&calls, reporting()), batch("m1 x a"))
 		h.answered(h.event(&calls, reporting()), batch("m2 x b", "m3 y b"))
-		h.equal("calls", calls.all(), []string{"m1", "m3"})
+		h.answered(h.event(&calls, reporting()), batch("m5 u a", "m6 u a", "m7 v a", "m8 u", "m9 w")) // the order of one group says enough
+		h.equal("calls", calls.all(), []string{"m1", "m3", "m5 m7 m9"})
 	})
 }
 
@@ -402,13 +412,21 @@ func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
 func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		function := h.event(&h.runs, reporting("m1"))
-		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other"), 1)
+		var end theEnd
 
-		h.answeredIn(time.Minute, function, event, "m1", "m2")
-		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
-			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
-		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
+		h.opts.OnMessage = end.hook
+		function := h.event(&h.runs, func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+			h.steal("f")
+
+			return reporting("m1", "m4")(ctx, e)
+		})
+		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other", "m4 e g", "m5 b g", "m6 f g"), 1)
+
+		h.answeredIn(time.Minute, function, event, "m1", "m2", "m4", "m5", "m6")
+		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d"), h.state("e")},
+			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED", "INPROGRESS released"})
+		end.are(h, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReleased, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted,
+			lambdawrap.OutcomeReleased, lambdawrap.OutcomeReleased, lambdawrap.OutcomeFenced)
 	})
 }
 

@@ -74,6 +74,7 @@ func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
 		event := batch("m1 a+b+c", "m2 d", "m3 e+f")
 
 		h.check(wrap(failingFor("b", "e", "f")), event, []string{"m1", "m3"}, []string{"m1", "m1/1", "m1/2", "m2", "m3", "m3/1"})
+		h.logs("messageId=m1/1 ", "messageId=m3 ", "messageId=m3/1 ")
 		h.check(wrap(failingFor("f")), event, []string{"m3"}, []string{"m1/1", "m3", "m3/1"})
 		h.check(wrap(failingFor()), event, nil, []string{"m3/1"})
 		h.check(wrap(failingFor()), event, nil, nil)

@@ -268,6 +268,7 @@ func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
 
 				h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
 				h.sorted("ends", &ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
+				h.logs("outcome=blocked", "Options.StopAtFailure is set")
 
 				for _, key := range []string{"c", "d"} {
 					if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
@@ -278,6 +279,35 @@ func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
 				closed.Store(false)
 				h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
 			})
+		})
+	}
+}
+
+// The next handler does not start before it is known whether the hook takes what will never succeed.
+func TestAFailureThatTheDeadLetterHookTakesDoesNotStopABatch(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		cause        error
+		hook         bool
+		failed, runs []string
+	}{
+		"an error, beside a hook":              {errBank, true, []string{"m1", "m2"}, []string{"m1"}},
+		"a permanent error, without a hook":    {lambdawrap.Permanent(errBank), false, []string{"m1", "m2"}, []string{"m1"}},
+		"a permanent error, and a hook for it": {lambdawrap.Permanent(errBank), true, nil, []string{"m1", "m2"}},
+	} {
+		everyModeOf(t, name, func(h *harness) {
+			if h.opts.StopAtFailure = true; c.hook {
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
+			}
+
+			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.MessageId == "m1" {
+					return c.cause
+				}
+
+				return nil
+			}), batch("m1 a", "m2 b"), c.failed, c.runs)
 		})
 	}
 }
@@ -326,15 +356,15 @@ func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
 	})
 }
 
-func TestBatchRefusesStopAtFailure(t *testing.T) {
+func TestBatchRefusesStopAtFailureAndOptimistic(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, nil)
-	function := lambdawrap.Batch(h.store, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-		return events.SQSEventResponse{}, nil
-	}, &lambdawrap.Options{StopAtFailure: true})
+	for field, opts := range map[string]*lambdawrap.Options{"StopAtFailure": {StopAtFailure: true}, "Optimistic": {Optimistic: true}} {
+		h := newHarness(t, nil)
 
-	if _, err := function(t.Context(), batch("m1 a")); err == nil || !strings.Contains(err.Error(), "Options.StopAtFailure") {
-		t.Errorf("got %v", err)
+		_, err := lambdawrap.Batch(h.store, reporting(), opts)(t.Context(), batch("m1 a"))
+		if err == nil || !strings.Contains(err.Error(), "Options."+field) {
+			t.Errorf("%s: got %v", field, err)
+		}
 	}
 }

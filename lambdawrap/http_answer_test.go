@@ -25,8 +25,8 @@ func TestHTTPKeepsTheAnswersThatAreFinal(t *testing.T) {
 
 	released := map[int]bool{401: true, 403: true, 407: true, 408: true, 409: true, 421: true, 425: true, 429: true}
 
-	for status := 200; status < 600; status++ {
-		if http.StatusText(status) == "" {
+	for status := http.StatusSwitchingProtocols; status < 600; status++ {
+		if isInformational := status == 102 || status == 103; isInformational || http.StatusText(status) == "" {
 			continue
 		}
 
@@ -36,7 +36,7 @@ func TestHTTPKeepsTheAnswersThatAreFinal(t *testing.T) {
 			rw.WriteHeader(status)
 		}
 
-		isKept := status < 500 && !released[status]
+		isKept := 200 <= status && status < 500 && !released[status]
 		w.answered(w.post("k", "{}"), status, "false", "")
 		w.equal(fmt.Sprint(status, " is kept"), w.recordState("k"), map[bool]string{true: "COMPLETED", false: "INPROGRESS released"}[isKept])
 		w.equal(fmt.Sprint(status, " commits what was staged"), len(w.db.Items("ledger")) == 1, isKept)
@@ -148,6 +148,7 @@ func TestHTTPAnswersWithoutABody(t *testing.T) {
 	for _, status := range []int{http.StatusNoContent, http.StatusNotModified} {
 		w := newWeb(t, nil)
 		w.work = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Length", "1")
 			rw.WriteHeader(status)
 			_, err := rw.Write([]byte("x"))
 			w.equal("a body is refused", errors.Is(err, http.ErrBodyNotAllowed), true)

@@ -52,7 +52,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 	work, ending := x.store.Begin(ctx, x.key, &x.with)
 
 	switch {
-	case work == nil && ending.Kind == "" && !errors.Is(ending.Err, idemddb.ErrBadKey): // of the Store's options
+	case work == nil && ending.Kind == "": // of the Store's options
 		return outcome{name: OutcomeReleased, err: &programError{ending.Err}}
 	case work == nil:
 		return x.outcomeOf(ending)
@@ -183,7 +183,7 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	isDone := o.done || x.record != nil || o.err == nil && o.name == OutcomeCompleted // not if the handler released its claim itself
+	isDone := o.done || o.name == OutcomeCompleted // not if the handler released its claim itself
 	countMessage(ctx, o.name, !isDone)
 
 	switch {

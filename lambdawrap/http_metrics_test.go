@@ -26,6 +26,7 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 		before *http.Request // sent without metrics
 		sent   *http.Request
 		fault  idemddbtest.Fault // of its first write
+		drops  bool              // the handler deletes its record
 		work   http.HandlerFunc
 		want   map[string]float64 // besides Messages; nil for no line
 	}{
@@ -42,6 +43,10 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 		{
 			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
 			want: map[string]float64{"NotDone": 1, "Unanswered": 1},
+		},
+		{
+			what: "work that is done without a record", sent: request("k", "p"), drops: true,
+			want: map[string]float64{"Claimed": 1, "Fenced": 1},
 		},
 		{
 			what: "a claim that the handler releases", sent: request("k", "p"),
@@ -81,6 +86,13 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 
 			if c.fault != idemddbtest.None {
 				w.db.Inject(c.fault)
+			}
+
+			if c.drops {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					w.drop(`#["c-1","k"]`)
+					created(rw, r)
+				}
 			}
 
 			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})

@@ -1,6 +1,7 @@
 package lambdawrap_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -176,7 +177,15 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 				w.equal("end of the body", got.Body.Close(), nil)
 			}
 
-			w.runs(2)
+			w.opts.OnReplay = func(context.Context, *idemddb.Record) error { return errBank }
+
+			got, err := w.roundTrip(request("k", "{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			w.refused(got, http.StatusInternalServerError, "server-error")
+			w.runs(3)
 			w.equal("entries", len(w.db.Items("ledger")), 1)
 		})
 	}

@@ -28,7 +28,7 @@ func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
 		}
 
 		w.opts.Required = true
-		w.opts.Conflict, w.opts.Mismatch, w.opts.KeyMissing = own(423, "wait"), own(400, "other"), own(428, "key?")
+		w.opts.Conflict, w.opts.Mismatch, w.opts.KeyMissing = own(599, "wait"), own(400, "other"), own(428, "key?")
 
 		isOwn := func(r *http.Request, status int, body string) http.Header {
 			w.Helper()
@@ -44,7 +44,7 @@ func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
 		isOwn(request("", "{}"), 428, "key?")
 
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			if isOwn(request("k", "{}"), 423, "wait").Get("Retry-After") == "" {
+			if isOwn(request("k", "{}"), 599, "wait").Get("Retry-After") == "" {
 				w.Error("a conflict has no Retry-After")
 			}
 
@@ -68,6 +68,8 @@ func TestHTTPHeadersThatBelongToTheRequest(t *testing.T) {
 			if got.StatusCode != c.want {
 				w.Errorf("tenant %q, another header %q: %d, want %d", c.tenant, c.other, got.StatusCode, c.want)
 			}
+
+			w.opts.FingerprintHeaders = []string{"Api-Version", "X-Tenant", "api-version"} // neither their order nor their spelling counts
 		}
 	})
 }
@@ -119,6 +121,8 @@ func TestHTTPOnReplayMayReplaceOrRefuseTheAnswer(t *testing.T) {
 			}
 		}
 
+		w.logs("level=ERROR", "HTTPOptions.OnReplay: stale", "panic: wrong")
+
 		w.opts.OnReplay = nil
 		if got := w.send(request("k", "{}")); got.StatusCode != http.StatusCreated || w.ran.Load() != 1 {
 			w.Errorf("the key did not stay completed: %d after %d runs", got.StatusCode, w.ran.Load())
@@ -134,7 +138,9 @@ func TestHTTPRefusesWrongOptionsOfItsOwnAnswers(t *testing.T) {
 		"HTTPOptions.Mismatch.Status":       func(o *lambdawrap.HTTPOptions) { o.Mismatch = &lambdawrap.HTTPAnswer{Status: 600} },
 		"HTTPOptions.KeyMissing.Status":     func(o *lambdawrap.HTTPOptions) { o.KeyMissing = &lambdawrap.HTTPAnswer{} },
 		"HTTPOptions.EndHeader":             func(o *lambdawrap.HTTPOptions) { o.EndHeader = "a:b" },
+		"HTTPOptions.FingerprintHeaders[0]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"", "b"} },
 		"HTTPOptions.FingerprintHeaders[1]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"a", "b c"} },
+		"HTTPOptions.FingerprintHeaders[2]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"a", "~", "ü"} },
 	} {
 		w := newWeb(t, nil)
 		change(&w.opts)

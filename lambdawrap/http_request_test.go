@@ -42,6 +42,7 @@ func TestHTTPKeyIsOneHeaderOfVisibleCharacters(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
+			w.opts.Required = true
 			got := w.post("", "{}", func(r *http.Request) { r.Header["Idempotency-Key"] = test.values })
 			key, err := lambdawrap.HTTPKey("c-1", &http.Request{Header: http.Header{"Idempotency-Key": test.values}})
 
@@ -269,6 +270,7 @@ func TestHTTPHandlersReadTheBodyThatWasSent(t *testing.T) {
 				w.equal("error", err, nil)
 				w.equal("the body is as it was sent", string(got) == body, true)
 				w.equal("its length", r.ContentLength, int64(len(body)))
+				w.equal("there is none", r.Body == http.NoBody, body == "")
 				rw.WriteHeader(http.StatusAccepted)
 			}
 
@@ -299,15 +301,19 @@ func TestHTTPBodiesThatCannotBeTaken(t *testing.T) {
 func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 	t.Parallel()
 
-	caller := newWeb(t, nil).opts.Caller
+	none := newWeb(t, nil)
+	none.refused(answerOf(lambdawrap.HTTP(none.store, http.HandlerFunc(created), nil), request("k", "{}")), http.StatusInternalServerError, "server-error")
+
+	caller := none.opts.Caller
 
 	for field, opts := range map[string]lambdawrap.HTTPOptions{
-		"Caller":  {},
-		"MaxBody": {Caller: caller, MaxBody: -1},
-		"Hosts":   {Caller: caller, Hosts: []string{"a.example.com", "https://b.example.com"}},
-		"Wait":    {Caller: caller, Wait: -1},
-		"Timeout": {Caller: caller, Timeout: -1},
-		"Reserve": {Caller: caller, Reserve: -1},
+		"Caller":   {},
+		"MaxBody":  {Caller: caller, MaxBody: -1},
+		"Hosts":    {Caller: caller, Hosts: []string{"a.example.com", "https://b.example.com"}},
+		"Hosts[0]": {Caller: caller, Hosts: []string{""}},
+		"Wait":     {Caller: caller, Wait: -1},
+		"Timeout":  {Caller: caller, Timeout: -1},
+		"Reserve":  {Caller: caller, Reserve: -1},
 	} {
 		w := newWeb(t, nil)
 		opts.Logger = w.opts.Logger

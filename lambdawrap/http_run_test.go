@@ -246,6 +246,10 @@ func TestHTTPAClaimThatComesTooLateIsGivenBackUnused(t *testing.T) {
 		w.runs(0)
 		w.equal("held", w.held(), 0)
 		w.equal("attempts", w.attempts(`#["c-1","k"]`), "0")
+
+		w.db.Intercept(faultFor(w.isSettlement, idemddbtest.AccessDenied))
+		w.refused(w.post("k", "{}", deadline(1005*time.Millisecond)), http.StatusServiceUnavailable, "unavailable")
+		w.logs("outcome=no_time", "release of key")
 	})
 }
 
@@ -259,8 +263,12 @@ func TestHTTPSwitchedOff(t *testing.T) {
 		w.opts.Required, w.opts.MaxBody = true, 1
 		w.opts.Caller = func(*http.Request) (string, error) { panic("asked for a caller") }
 
-		handler := w.handler
+		handler, keys := w.handler, map[string]bool{"": true}
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			claim, _ := idemddb.FromContext(r.Context())
+			w.equal("another request has the key, too", keys[claim.Key()], false)
+			keys[claim.Key()] = true
+
 			body, err := io.ReadAll(r.Body)
 			w.equal("body", []any{string(body), err}, []any{"{}", nil})
 			created(rw, r)

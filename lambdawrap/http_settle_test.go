@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,16 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 		},
 		"the other still runs":                      {func(*web, *idemddb.Claim) error { return nil }, created, 503, "", "", "unavailable"},
 		"the other still runs, and this one staged": {func(*web, *idemddb.Claim) error { return nil }, stagingHandler(nil), 503, "", "", "unavailable"},
-		"the other failed for good":                 {func(w *web, c *idemddb.Claim) error { return c.Fail(w.Context(), errBank) }, created, 503, "", "", "unavailable"},
+		"the other still runs, and this one staged what cannot be written": {
+			func(*web, *idemddb.Claim) error { return nil }, func(rw http.ResponseWriter, r *http.Request) {
+				item := entry("p-1")
+				item.Put.TableName = aws.String("missing")
+				_ = idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}})
+
+				created(rw, r)
+			}, 503, "", "", "unavailable",
+		},
+		"the other failed for good": {func(w *web, c *idemddb.Claim) error { return c.Fail(w.Context(), errBank) }, created, 503, "", "", "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,6 +208,22 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 				w.equal("state", w.recordState("k"), "INPROGRESS released")
 			})
 		})
+	}
+}
+
+func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.T) {
+	t.Parallel()
+
+	for status, want := range map[int]int{201: 500, 400: 400, 500: 500} {
+		w := newWeb(t, nil)
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
+			w.equal("Stage refuses it", errors.Is(err, idemddb.ErrBadEffects), true)
+			rw.WriteHeader(status)
+		}
+
+		w.equal("status", w.post("k", "{}").StatusCode, want)
+		w.equal("errors in the log", strings.Count(w.log.String(), "level=ERROR"), 1)
 	}
 }
 

@@ -123,10 +123,6 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 
 	defer v.timer.Stop()
 
-	if ctx.Err() != nil {
-		v.stop() // at once, before anything can start
-	}
-
 	defer context.AfterFunc(ctx, v.stop)()
 
 	work(ctx)
@@ -269,9 +265,7 @@ func (v *invocation) splitAll() {
 
 	v.step(func(s *schedule.Schedule) {
 		for _, m := range arrived {
-			if len(m.parts) > 0 {
-				v.split(s, m)
-			}
+			v.split(s, m)
 		}
 	})
 
@@ -292,7 +286,7 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 	own, isOwn := v.inHand.Load(m.asks.Key)
 	ended, _ := own.(chan struct{})
 
-	if m.unclaimed || !isOwn && !time.Now().Before(poll.End) {
+	if m.unclaimed {
 		return false
 	}
 

@@ -275,6 +275,11 @@ func TestAHangingKeyFunctionBlocksItsFIFOGroupAndNoOther(t *testing.T) {
 			if way.name != "Batch" { // which claims all at once, and gives back what it does not need
 				h.equal("behind it", h.state("a3"), "none")
 			}
+
+			// No handler runs before it, so nothing is known of the time that one takes, and half of it must be left.
+			failed, took = h.within(3*time.Second, way.wrap(h, succeed), deliveredFor(batch("m1 a1 a", "m2 a2 a"), 2))
+			h.equal("failed again", failed, []string{"m2"})
+			h.equal("answered in half of the time", took <= time.Second+10*time.Millisecond, true)
 		})
 	}
 }

@@ -227,7 +227,7 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 
 	for _, m := range messages {
 		switch {
-		case !m.failed || reported[m.MessageId] && m.MessageId != "":
+		case !m.failed || reported[m.MessageId]:
 		case m.MessageId == "":
 			return events.SQSEventResponse{}, errors.New("lambdawrap: a message without messageId failed, so the whole batch must come back")
 		default:
@@ -249,10 +249,10 @@ func isOutage(messages []*message) bool {
 	unanswered := 0
 
 	for _, m := range messages {
-		switch {
-		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
+		switch m.outcome {
+		case OutcomeUnanswered, OutcomeUncommitted:
 			unanswered++
-		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		case OutcomeBlocked, OutcomeNoTime:
 		default:
 			return false
 		}

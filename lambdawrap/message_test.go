@@ -146,7 +146,18 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 		}
 
 		h.within(10*time.Second, h.handle(slowly(9*time.Second+100*time.Millisecond)), numbered(2))
-		h.equal("ends", slices.Sorted(slices.Values(ends.all())), []string{"m0 completed", "m1 no_time"})
+		h.sorted("ends", &ends, "m0 completed", "m1 no_time")
+
+		h.slowKeys(time.Minute, "hangs") // so no key function is called for m4
+		h.within(10*time.Second, h.handle(failing(always(), "bad")), batch("m2 bad g", "m3 hangs other", "m4 k g"))
+		h.sorted("ends", &ends, "m0 completed", "m1 no_time", "m2 released", "m3 no_time", "m4 blocked")
+
+		h.opts.Reserve = 20 * time.Second // nor one for these
+		h.within(10*time.Second, h.handle(succeed), batch("m5 k"))
+		h.sorted("ends", &ends, "m0 completed", "m1 no_time", "m2 released", "m3 no_time", "m4 blocked", "m5 no_time")
+
+		h.opts.MessageContext = nil
+		h.within(10*time.Second, h.handle(succeed), batch("m6 k"))
 		h.equal("the log has a failure of the hook", strings.Contains(h.log.String(), "the hook"), false)
 	})
 }
@@ -278,15 +289,28 @@ func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 
 			return "", lambdawrap.Permanent(errBank)
 		}
-		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
-			if diff := cmp.Diff(attributed(), m); diff != "" {
-				h.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
+
+		var got events.SQSMessage // as the hook has it afterwards
+
+		for name, set := range map[string]func(){
+			"DeadLetter": func() {
+				h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error { got = m; return nil }
+			},
+			"OnMessage": func() {
+				h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) { got = m }
+			},
+			"MessageContext": func() {
+				h.opts.MessageContext = func(ctx context.Context, m events.SQSMessage) context.Context { got = m; return ctx }
+			},
+		} {
+			h.opts.DeadLetter, h.opts.OnMessage, h.opts.MessageContext = nil, nil, nil
+			set()
+			h.within(time.Minute, wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
+
+			if diff := cmp.Diff(attributed(), got); diff != "" {
+				h.Errorf("the message of %s alone (-want +got):\n%s", name, diff)
 			}
-
-			return nil
 		}
-
-		h.answeredIn(time.Minute, wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
 	})
 }
 

@@ -220,11 +220,15 @@ func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
 
 		bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
 			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return failure }
-			function := lambdawrap.Measure(metrics, h.handle(func(context.Context, events.SQSMessage) error {
+			function := lambdawrap.Measure(metrics, h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "good" {
+					return nil
+				}
+
 				return lambdawrap.Permanent(errBank)
 			}))
 
-			if _, err := function(h.Context(), batch("m1 a")); err != nil {
+			if _, err := function(h.Context(), batch("m1 a", "m2 good")); err != nil {
 				h.Fatal(err)
 			}
 

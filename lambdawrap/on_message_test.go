@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,6 +213,18 @@ func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
 	})
 }
 
+// What waits for the work of a message does not wait for its hook.
+func TestAnOnMessageThatTakesLongDelaysNoOtherMessage(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { time.Sleep(time.Second) }
+
+		failed, took := h.within(time.Minute, h.handle(succeed), batch("m0 a", "m1 a", "m2 b"))
+		h.equal("failed", failed, []string(nil))
+		h.equal("the hooks run side by side", took < time.Second+10*moment, true)
+	})
+}
+
 func TestAnOnMessageThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 
@@ -228,6 +241,7 @@ func TestAnOnMessageThatFailsChangesNothing(t *testing.T) {
 				function := wrap(failing(always(), "k1"))
 
 				h.answeredIn(time.Minute, function, numbered(4), "m1")
+				h.equal("it is logged", strings.Contains(h.log.String(), "the hook for ended messages failed"), name != "it hangs for a time")
 
 				for i, want := range []string{"COMPLETED", "INPROGRESS released", "COMPLETED", "COMPLETED"} {
 					h.equal(fmt.Sprint("record ", i), h.state(fmt.Sprint("k", i)), want)

@@ -111,7 +111,7 @@ func outcomeOf(e idemddb.Ending) outcome {
 	o := outcome{name: cmp.Or(outcomes[e.Kind], OutcomeReleased), err: e.Err, done: e.Done, unknown: e.Unknown}
 
 	switch {
-	case errors.Is(e.Err, idemddb.ErrBadKey) && e.Kind == "":
+	case e.Kind == "":
 		return noKeyOutcome(e.Err)
 	case e.Kind == idemddb.KindCompleted && e.Err != nil: // the handler completed its claim and returned an error
 		o.name = OutcomeReleased

@@ -216,6 +216,24 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 	}
 }
 
+func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		var end theEnd
+
+		h.opts.OnMessage = end.hook
+		h.answeredIn(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(moment) // the other key is claimed meanwhile
+			h.steal("k1")
+			time.Sleep(20 * time.Second)
+
+			return nil
+		}), numbered(2), "m1")
+		h.ran("m0")
+		end.are(h, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeFenced)
+	})
+}
+
 func TestATakeoverIsAWarning(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

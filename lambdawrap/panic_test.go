@@ -135,6 +135,23 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 	}
 }
 
+func TestAClientThatPanicsIsAnInvocationErrorAlsoWhileAKeyFunctionHangs(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var ends journal
+
+		h.outcomes(&ends)
+		h.slowKeys(time.Minute, "hangs")
+		h.opts.Workers = 2
+		h.store = h.open(client{h.db, func(string) { panic("client") }}, nil)
+
+		begun := time.Now()
+		h.failsWhole(h.handle(succeed), batch("m0 k", "m1 hangs", "m2 k"), "client")
+		h.equal("at once", time.Since(begun) < time.Second, true)
+		h.sorted("ends", &ends, "m1 no_time", "m2 released")
+	})
+}
+
 // A user's fake client that calls t.FailNow ends the goroutine that called it.
 func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 	t.Parallel()

@@ -205,13 +205,29 @@ func TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess(t *testing.T) 
 	})
 }
 
+// With the Store off, messages of two invocations have nothing in common.
+func TestWithIdempotencyOffNoMessageWaitsForAnotherInvocation(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+	bubble(t, nil, func(h *harness) {
+		h.opts.Optimistic = true
+
+		failed, took := h.overlapping(h.handle(slowly(2*time.Second)), batch("m1 k"), batch("m2 k"))
+		h.equal("failed", failed, make([][]string, 2))
+		h.equal("took", took, 2100*time.Millisecond)
+	})
+}
+
 // It gives its worker to others meanwhile, and its wait ends when nothing more may start.
 func TestAMessageWaitsForAnotherInvocationWithinItsTime(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
+		h.opts.StopAtFailure = true
 		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.MessageId == "m1" {
+			switch m.Body {
+			case "k":
 				time.Sleep(40 * time.Second)
+			case "bad":
+				return errBank
 			}
 
 			return nil
@@ -231,6 +247,9 @@ func TestAMessageWaitsForAnotherInvocationWithinItsTime(t *testing.T) {
 			h.Errorf("it takes %v", took)
 		}
 
+		failed, took = h.within(20*time.Second, function, batch("m4 k", "m5 bad"))
+		h.equal("failed", failed, []string{"m4", "m5"})
+		h.equal("the first failure ends the wait", took < time.Second, true)
 		all.Wait()
 	})
 }

@@ -98,9 +98,7 @@ func (s *search) reportAll() {
 func (s *search) report(messages ...*message) {
 	s.step(func(schedule *schedule.Schedule) {
 		for _, m := range messages {
-			if len(m.parts) > 0 {
-				s.split(schedule, m)
-			}
+			s.split(schedule, m)
 
 			for _, m := range append([]*message{m}, m.parts...) {
 				if m.noKey != nil {
@@ -131,10 +129,9 @@ func (s *search) isOver(wait time.Duration) bool {
 // callAll calls the functions of one message after the other, until no message is left or another goroutine has taken its place.
 func (s *search) callAll() {
 	replace := time.AfterFunc(s.patience, s.callAll)
-	hasReturned := false
 
 	defer func() {
-		if !hasReturned && replace.Stop() { // a function of the user ended the goroutine
+		if replace.Stop() { // a function of the user ended the goroutine
 			go s.callAll()
 		}
 	}()
@@ -148,8 +145,6 @@ func (s *search) callAll() {
 		replace.Reset(s.patience)
 		s.find(m)
 	}
-
-	hasReturned = true
 }
 
 // next returns the next message whose functions must be called; nil if there is none, or if nothing starts any more.
@@ -180,16 +175,15 @@ func (s *search) begins(m *message) bool {
 // find asks for the message's own context and then for its key.
 func (s *search) find(m *message) {
 	var (
-		found part
+		asks  schedule.Work
 		parts []part
 		err   = errExited
 	)
 
 	defer func() {
 		s.end(m, func() {
-			if m.asks, m.noKey = found.asks, err; err == nil && len(parts) > 0 {
-				m.parts = s.take(m, parts)
-			}
+			m.asks, m.noKey = asks, err
+			m.parts = s.take(m, parts)
 		})
 	}()
 
@@ -217,7 +211,7 @@ func (s *search) find(m *message) {
 			number = strconv.Itoa(m.index)
 		}
 
-		found.asks, err = callFind(ctx, number, m.find)
+		asks, err = callFind(ctx, number, m.find)
 	}
 }
 

@@ -92,6 +92,21 @@ func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
 	})
 }
 
+func TestAMessageThatWaitsDoesNotStartAfterTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var ends journal
+
+		h.outcomes(&ends)
+		h.opts.Wait, h.opts.StopAtFailure = 20*time.Second, true
+		h.heldElsewhere("k0", 0)
+
+		failed, _ := h.within(30*time.Second, h.handle(failWith(errBank)), numbered(2))
+		h.equal("failed", failed, messageIDs(2))
+		h.sorted("ends", &ends, "m0 blocked", "m1 released")
+	})
+}
+
 // The handler runs without a claim; its commit waits.
 func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
 	t.Parallel()

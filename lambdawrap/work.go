@@ -54,11 +54,7 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 		}
 	}
 
-	switch {
-	case wakeAt.Equal(v.wakeAt):
-	case wakeAt.IsZero():
-		v.timer.Stop()
-	default:
+	if !wakeAt.IsZero() && !wakeAt.Equal(v.wakeAt) { // a timer that nobody needs any more may fire
 		v.timer.Reset(wakeAt.Sub(now))
 	}
 
@@ -194,15 +190,13 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 // beginWork begins the work of a message's key, and waits for another worker that holds it. Without work the outcome says why.
 func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, outcome) {
-	twin, isTwin := v.inHand.Load(m.asks.Key)
-	if isTwin = isTwin && m.unclaimed; isTwin {
+	if twin, isTwin := v.inHand.Load(m.asks.Key); isTwin && m.unclaimed {
 		if o := v.waitForTwin(m, twin); o.name != "" {
 			return nil, o
 		}
 	}
 
 	opts := m.claimOptions()
-	opts.Redelivered = opts.Redelivered || isTwin
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
@@ -293,7 +287,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 // and sets the time of the next delivery. ctx is the message's own; end is that of the time for the dead-letter hook.
 func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o outcome) {
 	m.outcome = o.name
-	m.failed = o.err != nil && !o.done
+	m.failed = !o.done
 	err := o.err
 
 	if o.permanent && m.deadLetter != nil {

@@ -265,3 +265,23 @@ func TestAnInformationalAnswerLeavesTheHeadersAsTheyWere(t *testing.T) {
 		t.Errorf("a replay lacks the handler's header:\n%s", stored)
 	}
 }
+
+// lenient takes any status, as the writers of some adapters do.
+type lenient struct{ http.ResponseWriter }
+
+func (lenient) WriteHeader(int) {}
+
+func TestAnImpossibleStatusPanicsWhateverTheWriterTakes(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{-1, 99, 1000} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d: no panic", status)
+				}
+			}()
+			idemhttp.HoldAnswer(lenient{httptest.NewRecorder()}).WriteHeader(status)
+		}()
+	}
+}

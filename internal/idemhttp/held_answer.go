@@ -31,12 +31,7 @@ type HeldAnswer struct {
 
 // HoldAnswer returns an empty answer. It begins with the headers that were set before, as the handler would find them.
 func HoldAnswer(w http.ResponseWriter) *HeldAnswer {
-	header := w.Header().Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-
-	return &HeldAnswer{w: w, header: header}
+	return &HeldAnswer{w: w, header: w.Header().Clone()}
 }
 
 // Header returns the headers that the handler may change.
@@ -120,7 +115,7 @@ func sendBody(w http.ResponseWriter, status int, body []byte) {
 
 	w.WriteHeader(status)
 
-	if hasBody(status) && len(body) > 0 {
+	if len(body) > 0 {
 		_, _ = w.Write(body) // a client that is gone asks again
 	}
 }

@@ -26,8 +26,8 @@ var searchMutants = []mutant{
 	{
 		why:  "a key function that ends its goroutine costs all messages behind it",
 		file: "lambdawrap/search.go",
-		old:  `if !hasReturned && replace.Stop() {`,
-		new:  `if hasReturned && replace.Stop() {`,
+		old:  `if replace.Stop() { // a`,
+		new:  `if replace.Stop() && false { // a`,
 		pkg:  "lambdawrap", run: "TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage",
 	},
 	{
