@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -173,6 +174,23 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 				t.Errorf("payments: %v", items)
 			}
 		})
+	}
+}
+
+// A request without the middleware has nothing to stage with. The other has lost its client in the middle of its body.
+func TestAPaymentThatCannotBeStagedIsNotAccepted(t *testing.T) {
+	t.Parallel()
+
+	for want, body := range map[int]io.Reader{
+		http.StatusInternalServerError: strings.NewReader(`{"account":"a-1","amount":1250}`),
+		http.StatusBadRequest:          iotest.ErrReader(io.ErrUnexpectedEOF),
+	} {
+		got := httptest.NewRecorder()
+		(&api{table: "accounts"}).accept(got, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/payments", body))
+
+		if got.Code != want || got.Header().Get("Location") != "" {
+			t.Errorf("status %d with %v, want %d", got.Code, got.Header(), want)
+		}
 	}
 }
 
