@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -64,6 +65,8 @@ func newFunction(t *testing.T, env map[string]string) *function {
 	return &function{t, db, lambdaurl.Wrap(handler)}
 }
 
+const notOfIAM = "not of IAM"
+
 // post sends a body under a key, as a user of IAM; "" for a request that nobody has signed.
 func (f *function) post(user, key, body string) (*events.LambdaFunctionURLStreamingResponse, string) {
 	f.Helper()
@@ -76,9 +79,11 @@ func (f *function) post(user, key, body string) (*events.LambdaFunctionURLStream
 	}
 
 	if user != "" {
-		r.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
-			IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{UserID: user},
-		}
+		r.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{}
+	}
+
+	if user != "" && user != notOfIAM {
+		r.RequestContext.Authorizer.IAM = &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{UserID: user}
 	}
 
 	ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
@@ -152,6 +157,7 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 	}{
 		"no key":                {"AIDA1", "", "{}", http.StatusBadRequest, "Idempotency-Key"},
 		"no signature":          {"", "k", "{}", http.StatusUnauthorized, "caller"},
+		"another authorizer":    {notOfIAM, "k", "{}", http.StatusUnauthorized, "caller"},
 		"no account":            {"AIDA1", "k", `{"amount":1}`, http.StatusBadRequest, "account"},
 		"no amount":             {"AIDA1", "k", `{"account":"a-1"}`, http.StatusBadRequest, "amount"},
 		"a negative amount":     {"AIDA1", "k", `{"account":"a-1","amount":-1}`, http.StatusBadRequest, "amount"},
@@ -173,6 +179,23 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 				t.Errorf("payments: %v", items)
 			}
 		})
+	}
+}
+
+// A request without the middleware has nothing to stage with. The other has lost its client in the middle of its body.
+func TestAPaymentThatCannotBeStagedIsNotAccepted(t *testing.T) {
+	t.Parallel()
+
+	for want, body := range map[int]io.Reader{
+		http.StatusInternalServerError: strings.NewReader(`{"account":"a-1","amount":1250}`),
+		http.StatusBadRequest:          iotest.ErrReader(io.ErrUnexpectedEOF),
+	} {
+		got := httptest.NewRecorder()
+		(&api{table: "accounts"}).accept(got, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/payments", body))
+
+		if got.Code != want || got.Header().Get("Location") != "" {
+			t.Errorf("status %d with %v, want %d", got.Code, got.Header(), want)
+		}
 	}
 }
 

@@ -194,8 +194,8 @@ func TestSweepAllAddsUpWhatSweepsSideBySideReport(t *testing.T) {
 		}
 
 		got, err := sweepAll(t.Context(), []sweep{
-			side(outbox.Report{Records: 1, Sent: 2, Left: 3, Parked: 4, Oldest: time.Hour}, nil),
-			side(outbox.Report{Records: 10, Sent: 20, Left: 30, Parked: 40, Oldest: time.Minute, Incomplete: true}, denied),
+			side(outbox.Report{Records: 10, Sent: 20, Left: 30, Parked: 40, Oldest: time.Hour, Incomplete: true}, denied),
+			side(outbox.Report{Records: 1, Sent: 2, Left: 3, Parked: 4, Oldest: time.Minute}, nil),
 		})
 
 		want := outbox.Report{Records: 11, Sent: 22, Left: 33, Parked: 44, Oldest: time.Hour, Incomplete: true}

@@ -54,6 +54,7 @@ func testBudget(t *testing.T, count int, budget float64) {
 		last  operate.Progress
 		calls int
 		total float64
+		shown operate.Progress
 	)
 
 	for cursor, more := "", true; more; cursor, more = last.Cursor, last.Cursor != "" {
@@ -61,7 +62,7 @@ func testBudget(t *testing.T, count int, budget float64) {
 		p, err := d.List(t.Context(), operate.Selection{
 			Status: []operate.Status{operate.Completed}, Budget: budget, Cursor: cursor, Segments: 8,
 			Progress: func(p operate.Progress) {
-				if reports++; p.Units > budget {
+				if reports, shown = reports+1, p; p.Units > budget {
 					t.Fatalf("%v units are more than %v", p.Units, budget)
 				}
 			},
@@ -74,8 +75,8 @@ func testBudget(t *testing.T, count int, budget float64) {
 			t.Fatal(err)
 		}
 
-		if reports < 4 || p.Units > budget || p.Cursor != "" && p.Units < budget*0.9 {
-			t.Errorf("call %d: progress was reported %d times: %+v", calls, reports, p)
+		if reports < 4 || shown != p || p.Units > budget || p.Cursor != "" && p.Units < budget*0.9 {
+			t.Errorf("call %d: progress was reported %d times, as %+v at last: %+v", calls, reports, shown, p)
 		}
 
 		if p.Cursor == cursor && cursor != "" {
@@ -140,6 +141,7 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 
 		record := d.stored("p")
 		record["pad"] = s(strings.Repeat("x", 7_900)) // a record costs a read unit, as List expects of the first page
+		d.put(record)
 
 		for i := range 4 * budget {
 			record["pk"] = s(fmt.Sprintf("payments#p-%d", i))
@@ -154,6 +156,11 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 		p, err := records.List(t.Context(), operate.Selection{Budget: budget, Segments: 2}, func(operate.View) error { return nil })
 		if err != nil || p.Units > budget || p.Units < budget*0.9 || p.Cursor == "" {
 			t.Errorf("got %+v, %v, want 90 to 100%% of %d units", p, err, budget)
+		}
+
+		// Behind the first page, less is left than the price of a record.
+		if _, p := d.list(operate.Selection{Budget: 1.6, Segments: 1}); p.Units > 1.6 {
+			t.Errorf("a budget of 1.6 units was exceeded: %v", p.Units)
 		}
 	})
 }

@@ -355,6 +355,8 @@ func TestAChangeThatIsNotPossibleSaysWhy(t *testing.T) {
 		d.complete("completed")
 		d.announce("unsent")
 		d.set("foreign", item{"balance": n("7")})
+		d.announce("corrupt")
+		d.set("corrupt", item{"v": n("2")})
 
 		ctx := t.Context()
 		for name, test := range map[string]struct {
@@ -376,8 +378,10 @@ func TestAChangeThatIsNotPossibleSaysWhy(t *testing.T) {
 			}
 		}
 
-		if _, err := d.Send(ctx, d.look("held"), "anna", "why"); !errors.Is(err, operate.ErrNotAllowed) {
-			t.Errorf("send without messages: %v", err)
+		for _, key := range []string{"held", "corrupt"} {
+			if _, err := d.Send(ctx, d.look(key), "anna", "why"); !errors.Is(err, operate.ErrNotAllowed) {
+				t.Errorf("send of a %s record: %v", key, err)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package operate_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -73,10 +74,12 @@ func TestListFindsWhatItIsAskedFor(t *testing.T) {
 					"failed":               {operate.Selection{Status: []operate.Status{operate.Failed}}, []string{"failed"}},
 					"completed":            {operate.Selection{Status: []operate.Status{operate.Completed}}, []string{"completed", "parked", "unsent"}},
 					"corrupt":              {operate.Selection{Status: []operate.Status{operate.Corrupt}}, []string{"foreign"}},
+					"failed or corrupt":    {operate.Selection{Status: []operate.Status{operate.Corrupt, operate.Failed}}, []string{"failed", "foreign"}},
 					"two":                  {operate.Selection{Status: []operate.Status{operate.Failed, operate.Stuck}}, []string{"failed", "stuck"}},
 					"unsent":               {operate.Selection{Unsent: true}, unsent},
 					"unsent, of a request": {operate.Selection{Unsent: true, Request: "8f6e1c1e"}, nil},
 					"parked":               {operate.Selection{Parked: true}, []string{"parked"}},
+					"unsent and parked":    {operate.Selection{Unsent: true, Parked: true}, []string{"parked"}},
 					"a request":            {operate.Selection{Request: "8f6e1c1e"}, []string{"stuck"}},
 					"a hash":               {operate.Selection{Hash: record.KeyHash("held")}, []string{"held"}},
 					"of a digest":          {operate.Selection{Hash: long}, []string{digest}},
@@ -118,6 +121,8 @@ func TestListShowsItsNamespaceOnly(t *testing.T) {
 	})
 }
 
+var errScreen = errors.New("the screen is gone")
+
 // An error loses no record: the cursor goes on before it.
 func TestListGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
@@ -129,7 +134,6 @@ func TestListGoesOnAfterAnError(t *testing.T) {
 		d.claim(fmt.Sprintf("p-%d", i))
 	}
 
-	errScreen := errors.New("the screen is gone")
 	seen := map[string]bool{}
 	stopped := 0
 
@@ -209,6 +213,12 @@ func TestRecordsInATableOfOthers(t *testing.T) {
 			t.Fatalf("%d of 20", len(found))
 		}
 
+		d.completeLarge("large")
+
+		if got, err := d.Result(t.Context(), d.look("large")); err != nil || !bytes.Equal(got, letters) {
+			t.Errorf("got a result of %d bytes, %v", len(got), err)
+		}
+
 		ctx := t.Context()
 		if err := errors.Join(
 			d.Reopen(ctx, found["p-1"], "anna", "mended"), d.Fail(ctx, d.look("p-1"), "anna", "after all not"), d.Forget(ctx, d.look("p-1"), "anna", "a test"),
@@ -243,6 +253,17 @@ func TestListKeepsItsRate(t *testing.T) {
 		if took := time.Since(begun).Seconds(); took > p.Units/5 || took < p.Units/5-1 || p.Units < 5 {
 			t.Errorf("%v units in %v s", p.Units, took)
 		}
+
+		// Behind an error, no further page is waited for.
+		begun = time.Now()
+
+		if _, err := d.List(t.Context(), operate.Selection{Rate: 0.01, Segments: 1}, func(operate.View) error { return errScreen }); !errors.Is(err, errScreen) {
+			t.Errorf("got %v, want the error of the caller's function", err)
+		}
+
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("the error comes after %v", took)
+		}
 	})
 }
 
@@ -257,9 +278,15 @@ func TestAListByTheIndexKeepsItsRate(t *testing.T) {
 
 		begun := time.Now()
 
-		got, p := d.list(operate.Selection{Unsent: true, Rate: 5})
+		var shown operate.Progress
+
+		got, p := d.list(operate.Selection{Unsent: true, Rate: 5, Progress: func(p operate.Progress) { shown = p }})
 		if took := time.Since(begun).Seconds(); len(got) != 50 || took > p.Units/5 || took < p.Units/5-2 {
 			t.Errorf("%d records, %v units in %v s", len(got), p.Units, took)
+		}
+
+		if want := (operate.Progress{Read: 50, Found: 50, Units: 50 + 16*0.5}); p != want || shown.Read != 50 {
+			t.Errorf("got %+v, and %+v was shown at last, want %+v", p, shown, want)
 		}
 	})
 }
@@ -276,6 +303,43 @@ func TestListEndsWithItsContext(t *testing.T) {
 	p, err := d.List(ctx, operate.Selection{}, func(operate.View) error { return nil })
 	if !errors.Is(err, context.Canceled) || p.Cursor == "" {
 		t.Errorf("got %+v, %v", p, err)
+	}
+
+	ctx, cancel = context.WithCancel(t.Context())
+
+	if _, err := d.List(ctx, operate.Selection{}, func(operate.View) error { cancel(); return errScreen }); !errors.Is(err, errScreen) {
+		t.Errorf("got %v, want the error of the function that has ended the context", err)
+	}
+}
+
+// The index is behind the table, so a record may be gone. An error of a read ends the list: a record may be missing.
+func TestAListByTheIndexPassesOverWhatIsGone(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{UnsentIndex: "unsent"})
+	d.announce("gone")
+	d.announce("left")
+
+	var fault idemddbtest.Fault
+
+	db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if r.Operation != "GetItem" {
+			return idemddbtest.None
+		}
+
+		defer func() { fault = idemddbtest.None }()
+
+		return fault
+	})
+
+	for _, fault = range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.AccessDenied} {
+		isDenied := fault == idemddbtest.AccessDenied
+
+		p, err := d.List(t.Context(), operate.Selection{Unsent: true}, func(operate.View) error { return nil })
+		if (err != nil) != isDenied || !isDenied && (p.Read != 2 || p.Found != 1) {
+			t.Errorf("got %+v, %v", p, err)
+		}
 	}
 }
 
@@ -328,7 +392,9 @@ func TestAWrongSelectionIsRefused(t *testing.T) {
 		"Selection.Budget: must not be negative":            {Budget: -1},
 		"Selection.Rate: must not be negative":              {Rate: -1},
 		"Selection.Segments: must be 0 to 1000":             {Segments: 1_001},
-		`Selection.Hash: must be "sha256:"`:                 {Hash: "a-IBemZtKSDe"},
+		"Selection.Segments: must be 0 to 1000, is -1":      {Segments: -1},
+		`Selection.Hash: must be "sha256:"`:                 {Hash: "a-IBemZtKSDe and more"},
+		`as a log line has it, is "sha256:a-IBemZ"`:         {Hash: "sha256:a-IBemZ"},
 		"Selection.Cursor: is none of a list with":          {Cursor: "?"},
 		"Selection.Cursor: is none of a list with the same": {Cursor: "W10", Segments: 2},
 	} {

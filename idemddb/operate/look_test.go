@@ -138,5 +138,11 @@ func TestAViewNamesALargeResult(t *testing.T) {
 		if v.Status != operate.Completed || v.ResultBytes != 40_000 || !slices.Contains(kept.Names(), v.ResultName) || v.Result != nil {
 			d.t.Errorf("got %+v, want the name and the size of one of %q", v, kept.Names())
 		}
+
+		d.set("p-1", item{record.Result: &types.AttributeValueMemberNULL{Value: true}})
+
+		if v := d.look("p-1"); !v.ResultOmitted {
+			d.t.Errorf("got %+v, want that the result was not kept", v)
+		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -111,9 +112,54 @@ func TestTheListIsSentNoPartsOfResults(t *testing.T) {
 	d := newDesk(t, sent, idemddb.Options{})
 	d.completeLarge("p-1")
 
-	if p, err := d.List(t.Context(), operate.Selection{}, func(operate.View) error { return nil }); err != nil || p.Read != 4 || sent.n.Load() != 1 {
-		t.Errorf("%d items were read, %d sent, %v", p.Read, sent.n.Load(), err)
+	if _, p := d.list(operate.Selection{}); p.Read != 4 || sent.n.Load() != 1 {
+		t.Errorf("%d items were read, %d sent", p.Read, sent.n.Load())
 	}
+
+	// Nor is it sent a record that none of these selects.
+	for _, selection := range []operate.Selection{
+		{Parked: true}, {Unsent: true}, {Twice: true}, {Status: []operate.Status{operate.Failed}}, {Status: []operate.Status{operate.Held, operate.Stuck}},
+	} {
+		sent.n.Store(0)
+
+		if _, p := d.list(selection); p.Read != 4 || sent.n.Load() != 0 {
+			t.Errorf("%+v: %d items were read, %d sent", selection, p.Read, sent.n.Load())
+		}
+	}
+}
+
+// A service that does what DynamoDB does may not say what a request has cost.
+func TestAnAnswerWithoutItsCost(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+	d.complete("p-1")
+
+	for _, cost := range []*types.ConsumedCapacity{nil, {}} {
+		records, err := operate.New(d.store, costless{d.client, cost})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if p, err := records.List(t.Context(), operate.Selection{}, func(operate.View) error { return nil }); err != nil || p.Found != 1 || p.Units != 0 {
+			t.Errorf("with %v: got %+v, %v", cost, p, err)
+		}
+	}
+}
+
+type costless struct {
+	operate.API
+
+	cost *types.ConsumedCapacity
+}
+
+func (c costless) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	out, err := c.API.Scan(ctx, in, opts...)
+	if err == nil {
+		out.ConsumedCapacity = c.cost
+	}
+
+	return out, err
 }
 
 // The parts of a result have keys in the namespace, and are no records, also one that another program has damaged.

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -200,22 +202,21 @@ func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
 
 // pace waits until the units that are used since begun fit the rate. It returns false if the context ends first.
 func (s *Selection) pace(ctx context.Context, begun time.Time, used float64) bool {
-	if ctx.Err() != nil || s.Rate == 0 {
-		return ctx.Err() == nil
+	var due time.Duration
+	if s.Rate > 0 {
+		due = time.Duration(used / s.Rate * float64(time.Second))
 	}
 
-	due := time.Duration(used / s.Rate * float64(time.Second))
-
-	return sleep.For(ctx, time.Until(begun.Add(due)))
+	return ctx.Err() == nil && sleep.For(ctx, time.Until(begun.Add(due)))
 }
 
 // units returns the read units of an answer; 0 if the answer does not say them.
 func units(c *types.ConsumedCapacity) float64 {
-	if c == nil || c.CapacityUnits == nil {
+	if c == nil {
 		return 0
 	}
 
-	return *c.CapacityUnits
+	return aws.ToFloat64(c.CapacityUnits)
 }
 
 var errCursor = errors.New("operate: Selection.Cursor: is none of a list with the same Selection.Segments")
@@ -242,12 +243,7 @@ func (c cursor) parse(text string) error {
 
 // text is the cursor for the next call; "" if every segment is done.
 func (c cursor) text() string {
-	open := false
-	for _, s := range c {
-		open = open || !s.Done
-	}
-
-	if !open {
+	if !slices.ContainsFunc(c, func(s segment) bool { return !s.Done }) {
 		return ""
 	}
 

@@ -107,8 +107,8 @@ func (s *SecondRun) hasNotBegun(v *View, took, previous int64) bool {
 		return took == 0 || took == -1
 	case took == 0: // released by an operator, with −1 or, under NoTakeover, with 0, which a worker's own release writes, too
 		return lease < 0 || v.Attempts == 1 && !slices.Contains(s.Why, WasReopened)
-	default: // taken over once, and given back before its work began
-		return lease < 0 && took == previous && v.Attempts <= 1
+	default: // taken over once, and given back before its work began, so that the attempt is not counted
+		return took == previous && v.Attempts <= 1
 	}
 }
 

@@ -81,6 +81,36 @@ func TestARecordSaysWhyItsWorkBeganAgain(t *testing.T) {
 			func(d *desk) { d.takenOver("p-9"); d.operate("p-9", d.Release) },
 			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver, operate.WasReleased}, LeaseEnded: leaseEnded},
 		},
+		"it was taken over, an operator released it, and it was completed": {
+			func(d *desk) { d.takenOver("p-9"); d.operate("p-9", d.Release); d.complete("p-9") },
+			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver, operate.WasReleased}},
+		},
+		"its handler returned an error, and an operator released its second run": {
+			func(d *desk) { d.released("p-9"); d.claim("p-9"); d.operate("p-9", d.Release) },
+			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}, Pending: true},
+		},
+		"an operator released it under NoTakeover, and its second run returned an error": {
+			func(d *desk) { d.noTakeover(); d.claim("p-9"); d.operate("p-9", d.Release); d.released("p-9") },
+			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
+		},
+		"an operator released it, and failed it when it ran again": {
+			func(d *desk) {
+				d.claim("p-9")
+				d.operate("p-9", d.Release)
+				d.claim("p-9")
+				d.operate("p-9", d.Fail)
+			},
+			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
+		},
+		"an operator reopened it, and released it when it ran again": {
+			func(d *desk) {
+				d.fail("p-9")
+				d.operate("p-9", d.Reopen)
+				d.claim("p-9")
+				d.operate("p-9", d.Release)
+			},
+			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
+		},
 		"an operator reopened it": {
 			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen) },
 			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}, Pending: true},
@@ -127,6 +157,25 @@ func TestARecordSaysWhyItsWorkBeganAgain(t *testing.T) {
 			func(d *desk) { d.released("p-9"); d.complete("p-9"); d.set("p-9", item{"took": nil}) },
 			&operate.SecondRun{Why: []operate.Reason{operate.ReasonAbsent}},
 		},
+		"a worker that does not know took runs it for the first time": {
+			func(d *desk) { d.claim("p-9"); d.set("p-9", item{"took": nil}) }, nil,
+		},
+		"a worker that does not know took has taken it over": {
+			func(d *desk) { d.takenOver("p-9"); d.set("p-9", item{"took": nil}) },
+			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
+		},
+		"a worker that does not know took has taken it over and released it, and another one has completed it": {
+			func(d *desk) {
+				d.settle(d.takenOver("p-9").Release(d.t.Context(), errors.New("no")))
+				d.complete("p-9")
+				d.set("p-9", item{"took": nil})
+			},
+			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
+		},
+		"an operator with a program that does not know took reopened it": {
+			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen); d.set("p-9", item{"took": nil}) },
+			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}, Pending: true},
+		},
 		"an operator with a program that does not know took reopened it, and it was completed": {
 			func(d *desk) {
 				d.fail("p-9")
@@ -164,8 +213,12 @@ func TestARecordSaysWhyItsWorkBeganAgain(t *testing.T) {
 func TestTheListOfSecondRunsLeavesOutRetriesAndOldOnes(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		d.settle(d.takenOver("old").Complete(d.t.Context(), nil)) // at a minute past noon
+		d.takenOver("old and stuck")
 		d.released("retried")
 		d.complete("retried")
+		d.released("retried, and failed by hand")
+		d.claim("retried, and failed by hand")
+		d.operate("retried, and failed by hand", d.Fail)
 		d.claim("given back") // no time is known of it, because it has neither a lease nor a completion
 		d.clock.Advance(time.Minute)
 		d.settle(d.claim("given back").ReleaseUnused(d.t.Context()))
@@ -179,9 +232,11 @@ func TestTheListOfSecondRunsLeavesOutRetriesAndOldOnes(t *testing.T) {
 			selection operate.Selection
 			want      []string
 		}{
-			"all":        {operate.Selection{Twice: true}, []string{"given back", "long lease before", "new", "old"}},
+			"all":        {operate.Selection{Twice: true}, []string{"given back", "long lease before", "new", "old", "old and stuck"}},
 			"of an hour": {operate.Selection{Twice: true, Since: d.clock.Now().Add(-time.Hour)}, []string{"given back", "long lease before", "new"}},
-			"retries":    {operate.Selection{Twice: true, Retries: true}, []string{"given back", "long lease before", "new", "old", "retried"}},
+			"retries": {operate.Selection{Twice: true, Retries: true}, []string{
+				"given back", "long lease before", "new", "old", "old and stuck", "retried", "retried, and failed by hand",
+			}},
 		} {
 			if got, _ := d.list(test.selection); !cmp.Equal(got, test.want) {
 				d.t.Errorf("%s: got %q, want %q", name, got, test.want)

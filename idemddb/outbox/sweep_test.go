@@ -680,7 +680,13 @@ func TestTheSweepGoesOnAfterAnError(t *testing.T) {
 		broken := &brokenReads{account: a, fails: 1}
 		report, err := outbox.Sweep(a.Context(), a.store("payments", index, true), broken)
 
-		if err == nil || report.Sent != 4 {
+		if err == nil || report.Sent != 4 || !report.Incomplete {
+			a.Errorf("got %+v, %v", report, err)
+		}
+
+		a.Inject(idemddbtest.AccessDenied) // of the first query, or of the scan
+
+		if report, err := outbox.Sweep(a.Context(), a.store("payments", index, false), a); err == nil || !report.Incomplete {
 			a.Errorf("got %+v, %v", report, err)
 		}
 

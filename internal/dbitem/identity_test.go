@@ -55,6 +55,15 @@ func TestTheSameItemHasOneIdentityAndNoOtherItemHasIt(t *testing.T) {
 	}
 }
 
+func TestBinaryKeysHaveTheirOwnIdentities(t *testing.T) {
+	t.Parallel()
+
+	ids := dbitem.Identities([]types.TransactWriteItem{update("t", binary("a"), number("1")), update("t", binary("b"), number("1"))})
+	if ids[0] == ids[1] {
+		t.Errorf("got %q", ids)
+	}
+}
+
 func TestAPutHasNoIdentityIfNothingNamesTheKeyOfItsTable(t *testing.T) {
 	t.Parallel()
 

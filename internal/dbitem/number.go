@@ -100,9 +100,7 @@ func (n *Number) String() string {
 		return digits
 	}
 
-	if padded := places + 1 - len(digits); padded > 0 {
-		digits = strings.Repeat("0", padded) + digits
-	}
+	digits = strings.Repeat("0", max(0, places+1-len(digits))) + digits
 
 	if n.whole.Sign() < 0 {
 		digits = "-" + digits

@@ -44,6 +44,7 @@ func TestASumIsExact(t *testing.T) {
 		"fractions":                    {"0.1", "0.2", "0.3", true},
 		"other exponents":              {"1e3", "0.5", "1000.5", true},
 		"one is zero":                  {"0", "1e-130", "1E-130", true},
+		"one is zero, of any exponent": {"0e-4000", "1", "1", true},
 		"nothing is left":              {"1.5", "-1.5", "0", true},
 		"a carry":                      {nines, "1", "1" + strings.Repeat("0", 38), true},
 		"39 digits":                    {nines, "2", "1" + strings.Repeat("0", 37) + "1", false},

@@ -89,8 +89,8 @@ func Identities(items []types.TransactWriteItem) []string {
 
 	for _, it := range items {
 		for _, w := range writesOf(it) {
-			if table := w.tableName(); it.Put == nil && keyNames[table] == nil {
-				keyNames[table] = slices.Sorted(maps.Keys(*w.key))
+			if it.Put == nil {
+				keyNames[w.tableName()] = slices.Sorted(maps.Keys(*w.key))
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func Identities(items []types.TransactWriteItem) []string {
 	return ids
 }
 
-// identity writes the table and the attributes of the key. They have the types S, N and B.
+// identity writes the table and the values of the key, in the order of their names. They have the types S, N and B.
 func (w write) identity(keyNames []string) string {
 	if keyNames == nil {
 		return ""
@@ -115,8 +115,6 @@ func (w write) identity(keyNames []string) string {
 	text := []byte(w.tableName())
 
 	for _, name := range keyNames {
-		text = strconv.AppendQuote(append(text, '\n'), name)
-
 		switch v := (*w.key)[name].(type) {
 		case *types.AttributeValueMemberS:
 			text = strconv.AppendQuote(append(text, ":S"...), v.Value)

@@ -29,7 +29,7 @@ func IDInEnvelope(text string) string {
 	switch {
 	case json.Unmarshal([]byte(text), &envelope) != nil:
 		return ""
-	case envelope.Type == "Notification" && json.Unmarshal(envelope.MessageAttributes[IDAttribute], &attribute) == nil && attribute.Value != "":
+	case envelope.Type == "Notification" && json.Unmarshal(envelope.MessageAttributes[IDAttribute], &attribute) == nil:
 		return attribute.Value
 	case envelope.DetailType != "":
 		return IDInResources(envelope.Resources)

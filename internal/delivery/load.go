@@ -101,7 +101,7 @@ func (s *state) board(target string, messages []Message) (l *load, at int, isFir
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if s.expected--; s.expected < 0 || time.Now().After(s.expectedBy) {
+	if s.expected = max(0, s.expected-1); time.Now().After(s.expectedBy) {
 		s.expected = 0
 	}
 
@@ -147,13 +147,10 @@ func (s *state) landed() {
 
 // await waits until a load leaves, at most until ctx ends.
 func (s *state) await(ctx context.Context, l *load) {
-	timer := time.NewTimer(loadWait)
-	defer timer.Stop()
-
 	select {
 	case <-l.full:
 		return
-	case <-timer.C:
+	case <-time.After(loadWait):
 	case <-ctx.Done():
 	}
 

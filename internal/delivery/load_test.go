@@ -109,6 +109,7 @@ func TestMessagesOfRecordsThatAreCompletedTogetherTravelTogether(t *testing.T) {
 		"two":                       {[][]record.Message{letters("", "a"), letters("", "b")}, []int{2}, 5 * time.Millisecond},
 		"ten":                       {slices.Repeat([][]record.Message{letters("", "a")}, 10), []int{10}, 5 * time.Millisecond},
 		"twenty-five":               {slices.Repeat([][]record.Message{letters("", "a")}, 25), []int{5, 10, 10}, 10 * time.Millisecond},
+		"twenty":                    {slices.Repeat([][]record.Message{letters("", "a")}, 20), []int{10, 10}, 5 * time.Millisecond},
 		"four of three":             {slices.Repeat([][]record.Message{letters("", "a", "b", "c")}, 4), []int{3, 9}, 10 * time.Millisecond},
 		"one of twelve":             {[][]record.Message{letters("", slices.Repeat([]string{"a"}, 12)...)}, []int{12}, 5 * time.Millisecond},
 		"one message group, thrice": {slices.Repeat([][]record.Message{letters("g", "a")}, 3), []int{1, 1, 1}, 10 * time.Millisecond},
@@ -193,6 +194,54 @@ func TestAnExpectedMessageThatDoesNotComeDelaysTheOthersOnce(t *testing.T) {
 			if _, took := o.sendAll(t.Context(), letters("", "a")); took != want {
 				t.Errorf("it took %v, want %v", took, want)
 			}
+		}
+	})
+}
+
+// More calls come than were expected, or they come when nobody expects them any more: none of them waits for another one.
+func TestACallThatNobodyExpectsLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(accept)
+
+		for expected, pause := range []time.Duration{0, 0, time.Second} {
+			for range expected {
+				o.Expect(letters("", "a"))
+			}
+
+			<-time.After(pause)
+
+			for range 2 {
+				begun := time.Now()
+				if _ = o.Send(t.Context(), "tx", letters("", "a")); time.Since(begun) != 5*time.Millisecond {
+					t.Errorf("%d expected, %v before: it took %v, want 5 ms", expected, pause, time.Since(begun))
+				}
+			}
+		}
+	})
+}
+
+// A load has landed, and one of the two calls that were announced meanwhile is still to come.
+func TestALoadThatLandsDoesNotSendOffTheNextBeforeItIsFull(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(accept)
+
+		var all sync.WaitGroup
+
+		send := func() { _ = o.Send(t.Context(), "tx", letters("", "a")) }
+
+		all.Go(send)
+		<-time.After(time.Millisecond)
+		o.Expect(letters("", "a"))
+		o.Expect(letters("", "a"))
+		all.Go(send)
+		<-time.After(5 * time.Millisecond)
+		all.Go(send)
+		all.Wait()
+
+		if got := o.sizes(); !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v, want one, and then two", got)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func (t *Targets) sendTo(ctx context.Context, state *state, target string, messa
 	switch {
 	case time.Since(begun) >= targetTime:
 		state.slow(before)
-	case inTime && err == nil:
+	case inTime:
 		state.answered()
 	}
 

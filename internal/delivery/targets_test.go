@@ -46,18 +46,25 @@ func isAsked(t *testing.T, targets *delivery.Targets, want bool) {
 func TestATargetIsAskedOnWhenOneSendingOfManyIsSlow(t *testing.T) {
 	t.Parallel()
 
-	for name, after := range map[string]time.Duration{"another is answered after it began": time.Second, "another is answered when it ends": 2*time.Second - 11*time.Millisecond} {
+	for name, other := range map[string]struct {
+		body  string
+		after time.Duration
+	}{
+		"another is answered after it began": {"quick", time.Second},
+		"another is answered when it ends":   {"quick", 2*time.Second - 11*time.Millisecond},
+		"another is answered behind its end": {"late", time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				targets := answering(map[string]time.Duration{"slow": hang, "quick": time.Millisecond})
+				targets := answering(map[string]time.Duration{"slow": hang, "late": 1500 * time.Millisecond, "quick": time.Millisecond})
 
 				var all sync.WaitGroup
 
 				all.Go(func() {
-					<-time.After(after - time.Microsecond)
+					<-time.After(other.after - time.Microsecond)
 
-					if err := send(t.Context(), targets, "quick"); err != nil {
+					if err := send(t.Context(), targets, other.body); err != nil {
 						t.Error(err)
 					}
 				})

@@ -53,6 +53,8 @@ func TestURLOfAnARNRefuses(t *testing.T) {
 		"arn:aws:sqs:eu-west-1:111122223333:pay/ments",    // not a name
 		"arn:aws:sqs:evil.example/#:111122223333:q",       // not a region
 		"arn:aws:sqs:eu-west-1:1111/../2222:q",            // not an account
+		"arn:aws:sqs:eu-west-1:111122223333:{q",           // a character behind the letters
+		"arn:aws:sqs:eu-west-1:111122223333:[q",           // a character between the letters
 		"arn:aws:sns:eu-west-1:111122223333:payments",     // another service
 		"arn:aws:kinesis:eu-west-1:111122223333:stream/s", // another service
 		"urn:aws:sqs:eu-west-1:111122223333:payments",

@@ -35,8 +35,8 @@ func TestDeadLetterAddsWhatThereIsToSay(t *testing.T) {
 			[]string{"idemddb.error String account is closed", "idemddb.mine String kept"},
 		},
 		"characters that SQS does not take": {
-			events.SQSMessage{Body: "b"}, errors.New("a\x00b\x1fc\ud7ff\ufffe\uffff\xffd\t\r\n\U0001F600\U0010FFFF"),
-			[]string{"idemddb.error String a\ufffdb\ufffdc\ud7ff\ufffd\ufffd\ufffdd\t\r\n\U0001F600\U0010FFFF"},
+			events.SQSMessage{Body: "b"}, errors.New("a\x00b\x1fc\ud7ff\ue000\ufffe\uffff\xffd\t\r\n\U0001F600\U0010FFFF"),
+			[]string{"idemddb.error String a\ufffdb\ufffdc\ud7ff\ue000\ufffd\ufffd\ufffdd\t\r\n\U0001F600\U0010FFFF"},
 		},
 	} {
 		o := &outbox{}

@@ -218,6 +218,14 @@ func TestDeadLetterRefuses(t *testing.T) {
 			fifoURL, events.SQSMessage{Body: "b"}, "messageId is empty",
 		},
 		"a body that is not UTF-8": {standardURL, events.SQSMessage{Body: bad}, "the body is not UTF-8"},
+		"an attribute with a name that is not UTF-8": {
+			standardURL, events.SQSMessage{Body: "b", MessageAttributes: map[string]events.SQSMessageAttribute{bad: stringAttribute("a")}},
+			`message attribute "\xff" is not UTF-8`,
+		},
+		"an attribute with a type that is not UTF-8": {
+			standardURL, events.SQSMessage{Body: "b", MessageAttributes: map[string]events.SQSMessageAttribute{"a": {DataType: bad}}},
+			`message attribute "a" is not UTF-8`,
+		},
 		"an attribute that is not UTF-8": {
 			standardURL, events.SQSMessage{Body: "b", MessageAttributes: map[string]events.SQSMessageAttribute{"a": stringAttribute(bad)}},
 			`message attribute "a" is not UTF-8`,

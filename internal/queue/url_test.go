@@ -18,6 +18,7 @@ func TestAURLOfAQueueEndsInItsName(t *testing.T) {
 		"https://sqs.eu-west-1.amazonaws.com":                            false,
 		"https://sqs.eu-west-1.amazonaws.com/":                           false,
 		"arn:aws:sqs:eu-west-1:111122223333:payments":                    false,
+		"ftp://sqs.eu-west-1.amazonaws.com/111122223333/payments":        false,
 		"payments":  false,
 		"https:///": false,
 		"":          false,

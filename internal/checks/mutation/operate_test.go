@@ -249,7 +249,7 @@ var operateMutants = []mutant{
 	{
 		why:  "a key that was taken over and runs is said to be waiting",
 		file: "idemddb/operate/second_run.go",
-		old:  `return lease < 0 && took == previous && v.Attempts <= 1`,
+		old:  `return took == previous && v.Attempts <= 1`,
 		new:  `return took == previous`,
 		pkg:  "idemddb/operate", run: "TestARecordSaysWhyItsWorkBeganAgain/it_was_taken_over,_and_the_taker_is_at_work/in_memory",
 	},
