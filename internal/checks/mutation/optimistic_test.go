@@ -54,8 +54,8 @@ var optimisticMutants = []mutant{
 	{
 		why:  "commits without an answer are no outage",
 		file: "lambdawrap/message.go",
-		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
-		new:  `m.outcome == OutcomeUnanswered`,
+		old:  `case OutcomeUnanswered, OutcomeUncommitted:`,
+		new:  `case OutcomeUnanswered:`,
 		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnOutageIsAnInvocationError",
 	},
 	{
