@@ -447,7 +447,7 @@ func TestWithoutARecordATransactionIsNotShared(t *testing.T) {
 		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			name := record.TextOf(r.Items[0].Key["pk"])
 			if name == "effect first" {
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 
 				return idemddbtest.None
 			}
