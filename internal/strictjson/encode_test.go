@@ -15,7 +15,7 @@ import (
 // Package idemddb tests what it replays: TestDoReplaysResultsExactly and TestWhatJSONCannotCarryIsNotKept.
 
 func FuzzTextIsDecodedAsItWasOrRefused(f *testing.F) {
-	for _, text := range []string{"", "a", "caf\xe9", "\ufffd", "\ufffd\xe9", `\ufffd`, `\\ud83d`, "\U0001f600", "\u2028<\x00"} {
+	for _, text := range []string{"", "a", "caf\xe9", "\ufffd", "\ufffd\xe9", `\ufffd`, `\\ud83d`, "\U0001f600", "\u2028<\x00", "\xe9\u2028"} {
 		f.Add(text)
 	}
 
@@ -94,6 +94,23 @@ func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.
 		if !errors.Is(inASlice, want) || !errors.Is(inAField, want) {
 			t.Errorf("%q: got %v and %v, want %v", raw, inASlice, inAField, want)
 		}
+	}
+}
+
+// replaced encodes itself with the replacement character, as it stands.
+type replaced struct{}
+
+func (replaced) MarshalJSON() ([]byte, error)  { return []byte("\"caf\uFFFD\""), nil }
+func (*replaced) UnmarshalJSON(_ []byte) error { return nil }
+
+func TestJSONThatHasReplacedTextOrIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+
+	_, ofRaw := strictjson.Marshal(json.RawMessage("\"caf\xe9\""))
+	_, ofReplaced := strictjson.Marshal(replaced{})
+
+	if !errors.Is(ofRaw, strictjson.ErrEncode) || !errors.Is(ofReplaced, strictjson.ErrEncode) {
+		t.Errorf("got %v and %v, want ErrEncode", ofRaw, ofReplaced)
 	}
 }
 

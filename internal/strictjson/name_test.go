@@ -89,6 +89,23 @@ type (
 )
 
 // same demands that a value is decoded from a text exactly as encoding/json decodes it, because all names in it are exact.
+type (
+	Inner struct{ A string }
+	Name  string
+	Ring  struct {
+		*Ring
+
+		A string
+	}
+	decoder struct{ text string } // decodes itself
+)
+
+func (d *decoder) UnmarshalJSON(text []byte) error {
+	d.text = string(text)
+
+	return nil
+}
+
 func same[T any](t *testing.T, text string) {
 	t.Helper()
 
@@ -123,6 +140,20 @@ func TestExactNamesAreDecodedAsEncodingJSONDoes(t *testing.T) {
 	same[embeds](t, `{"A":"a","B":"outer","paymentId":"p","Amount":4}`)
 	same[clash](t, `{"A":"a","B":"b"}`)
 	same[inner](t, `not json`)
+	same[struct{ Next plain }](t, `{"Next":{"paymentId":"a"}}`)
+	same[struct {
+		Inner `json:"first"`
+	}](t, `{"first":{"A":"a"}}`)
+	same[struct{ Name }](t, `{"Name":"a"}`)
+	same[struct {
+		ID string `json:"id2"`
+	}](t, `{"id2":"a"}`)
+	same[Ring](t, `{"A":"a"}`)
+	same[struct {
+		inner
+		Inner
+	}](t, `{"A":"a"}`)
+	same[struct{ All decoder }](t, `{"All":{"x":{"y":1}}}`)
 	same[inner](t, `{"A":"a"} {"A":"b"}`)
 	same[inner](t, ``)
 }

@@ -62,7 +62,7 @@ type shapes map[reflect.Type]*Shape
 
 // of follows encoding/json, which asks a pointer to a value of a named type whether it decodes itself.
 func (known shapes) of(t reflect.Type) *Shape {
-	if t.Kind() != reflect.Pointer && t.Name() != "" {
+	if t.Name() != "" {
 		t = reflect.PointerTo(t)
 	}
 
@@ -186,9 +186,9 @@ func isIgnored(field reflect.StructField) bool {
 	return !field.IsExported() && (!field.Anonymous || target(field.Type).Kind() != reflect.Struct)
 }
 
-// target returns the type to which an unnamed pointer type leads.
+// target returns the type to which a pointer leads. Nothing of a named pointer type can be embedded.
 func target(t reflect.Type) reflect.Type {
-	if t.Name() == "" && t.Kind() == reflect.Pointer {
+	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}
 

@@ -49,6 +49,59 @@ func TestReadLeavesOutWhatWasMadeBeforeATime(t *testing.T) {
 	}
 }
 
+// The changes of a key are in a shard and in its descendants, also if there is none in the shards between them.
+func TestReadLeavesOutNothingBehindAChangeThatItHandedOn(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct{ root, want []string }{
+		"the root has a change of that time":   {[]string{"5"}, []string{"5", "2", "6"}},
+		"the root has only what was before it": {[]string{"1"}, []string{"6"}},
+	} {
+		for _, isLocal := range []bool{false, true} {
+			f := newFake(&fakeShard{id: "root", changes: c.root}, &fakeShard{id: "child", parent: "root"},
+				&fakeShard{id: "grandchild", parent: "child", changes: []string{"2", "6"}})
+			f.isLocal = isLocal
+
+			got, _, err := read(t, f, &tablestream.Options{Since: made("4")})
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+				t.Errorf("%s, local %v: changes, %v (-want +got):\n%s", name, isLocal, err, diff)
+			}
+		}
+	}
+}
+
+// The time is in the last page of the stream, so that not all of it was read.
+func TestAStreamThatWasReadToATimeIsNotComplete(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(&fakeShard{id: "root", changes: []string{"1", "5"}})
+
+	got, result, err := read(t, f, &tablestream.Options{Until: made("3")})
+	if diff := cmp.Diff([]string{"1"}, got); diff != "" || err != nil || result.Complete {
+		t.Errorf("changes, %+v, %v (-want +got):\n%s", result, err, diff)
+	}
+}
+
+// The child of a shard is listed when all others have been read to the time.
+func TestReadLooksForChildrenBeforeItEndsAtATime(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(&fakeShard{id: "busy", changes: []string{"5"}, open: true}, &fakeShard{id: "split", changes: []string{"1"}})
+	f.status = streams.StreamStatusEnabled
+	f.before = func(call, _ string) error {
+		if call == "DescribeStream" && f.calls[call] == 2 {
+			f.shards = append(f.shards, &fakeShard{id: "child", parent: "split", changes: []string{"2", "5"}, open: true})
+		}
+
+		return nil
+	}
+
+	got, _, err := read(t, f, &tablestream.Options{Until: made("3")})
+	if diff := cmp.Diff([]string{"1", "2"}, got); diff != "" || err != nil {
+		t.Errorf("changes, %v (-want +got):\n%s", err, diff)
+	}
+}
+
 // A table that is in use has something new in each page. The shard that is read slowly is still read to the time.
 func TestReadEndsAtATime(t *testing.T) {
 	t.Parallel()

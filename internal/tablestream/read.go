@@ -136,7 +136,7 @@ func (r *reader) read(ctx context.Context) error {
 }
 
 // activity is what grows when anything new is found.
-func (r *reader) activity() [2]int { return [2]int{r.Changes + r.Skipped + len(r.Gaps), r.Shards} }
+func (r *reader) activity() [4]int { return [4]int{r.Changes, r.Skipped, len(r.Gaps), r.Shards} }
 
 // hasPassed reports whether every shard that can be read was read to its end or to Options.Until, and at least one of them to Until. The
 // shards behind such a one hold later changes only.

@@ -41,16 +41,20 @@ func TestReadReadsShardsAfterTheirParents(t *testing.T) {
 		&fakeShard{id: "grandchild", parent: "child", changes: []string{"6"}},
 		&fakeShard{id: "child", parent: "root", changes: []string{"4", "5"}},
 		&fakeShard{id: "empty", parent: "deleted"},
-		&fakeShard{id: "root", parent: "deleted", changes: []string{"1", "2", "3"}},
+		&fakeShard{id: "root", parent: "deleted", changes: []string{"1", "1", "2", "2", "3"}},
 	)
 
 	got, result, err := read(t, f, nil)
-	if diff := cmp.Diff([]string{"1", "2", "3", "4", "5", "6"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"1", "1", "2", "2", "3", "4", "5", "6"}, got); diff != "" || err != nil {
 		t.Errorf("changes, %v (-want +got):\n%s", err, diff)
 	}
 
-	if diff := cmp.Diff(tablestream.Result{Changes: 6, Shards: 4, Requests: 5, Last: made("6"), Complete: true}, result); diff != "" {
+	if diff := cmp.Diff(tablestream.Result{Changes: 8, Shards: 4, Requests: 6, Last: made("6"), Complete: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
+	}
+
+	if got := f.calls["DescribeStream"]; got != 2 {
+		t.Errorf("%d requests of the shards, want one for each of their pages: DynamoDB refuses more than ten a second", got)
 	}
 }
 
@@ -296,10 +300,14 @@ func (tables) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...fu
 	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{}}, nil
 }
 
-// timeToLive is a stream whose changes are deletions by Time to Live.
-type timeToLive struct{ *fake }
+// deletions is a stream whose changes are deletions by somebody.
+type deletions struct {
+	*fake
 
-func (s timeToLive) GetRecords(
+	who *streams.Identity
+}
+
+func (s deletions) GetRecords(
 	ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.GetRecordsOutput, error) {
 	out, err := s.fake.GetRecords(ctx, in)
@@ -309,7 +317,7 @@ func (s timeToLive) GetRecords(
 
 	for i := range out.Records {
 		r := &out.Records[i]
-		r.UserIdentity = &streams.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
+		r.UserIdentity = s.who
 		r.Dynamodb.OldImage, r.Dynamodb.NewImage = map[string]streams.AttributeValue{"pk": &streams.AttributeValueMemberS{Value: "old"}}, nil
 	}
 
@@ -319,20 +327,26 @@ func (s timeToLive) GetRecords(
 func TestReadSaysWhatDynamoDBSaysOfAChange(t *testing.T) {
 	t.Parallel()
 
-	f := newFake(&fakeShard{id: "root", changes: []string{"1"}})
+	for who, isTimeToLive := range map[streams.Identity]bool{
+		{Type: new("Service"), PrincipalId: new("dynamodb.amazonaws.com")}:             true,
+		{Type: new("Service"), PrincipalId: new("replication.dynamodb.amazonaws.com")}: false,
+		{Type: new("User"), PrincipalId: new("dynamodb.amazonaws.com")}:                false,
+	} {
+		f := newFake(&fakeShard{id: "root", changes: []string{"1"}})
 
-	var got []tablestream.Change
+		var got []tablestream.Change
 
-	_, err := tablestream.Read(t.Context(), timeToLive{f}, arn, nil, func(c tablestream.Change) error {
-		got = append(got, c)
+		_, err := tablestream.Read(t.Context(), deletions{f, &who}, arn, nil, func(c tablestream.Change) error {
+			got = append(got, c)
 
-		return nil
-	})
+			return nil
+		})
 
-	want := []tablestream.Change{{
-		Before: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "old"}}, Time: made("1"), ByTimeToLive: true,
-	}}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{})); diff != "" || err != nil {
-		t.Errorf("changes, %v (-want +got):\n%s", err, diff)
+		want := []tablestream.Change{{
+			Before: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "old"}}, Time: made("1"), ByTimeToLive: isTimeToLive,
+		}}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{})); diff != "" || err != nil {
+			t.Errorf("%s %s: changes, %v (-want +got):\n%s", *who.Type, *who.PrincipalId, err, diff)
+		}
 	}
 }

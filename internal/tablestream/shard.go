@@ -185,7 +185,7 @@ func (r *reader) handOn(s *shard, record *streams.Record) error {
 
 // arrival is the time of a change that was made since all others of the shard were read; zero if that is longer ago than Fresh.
 func (r *reader) arrival(s *shard) time.Time {
-	if s.tip.IsZero() || time.Since(s.tip) > Fresh {
+	if time.Since(s.tip) > Fresh { // also before there was one
 		return time.Time{}
 	}
 
