@@ -149,8 +149,8 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	})
 }
 
-// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The error of the handler says nothing about the key of the invocation: it may
-// be one of another key, by a Do inside of the handler.
+// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The error of the
+// handler says nothing about the key of the invocation: it may be one of another key, by a Do inside of the handler.
 func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
 	name := OutcomeReleased
 
@@ -175,8 +175,8 @@ func outcomeOfError(err error) Outcome {
 		err  error
 		name Outcome
 	}{
-		{errNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent}, {idemddb.ErrInProgress, OutcomeInProgress},
-		{idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
+		{errNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent},
+		{idemddb.ErrInProgress, OutcomeInProgress}, {idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
 	} {
 		if errors.Is(err, known.err) {
 			return known.name

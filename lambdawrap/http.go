@@ -111,7 +111,7 @@ const defaultMaxBody = 1 << 20
 //	first run, status kept                                 the handler's, with Idempotent-Replayed: false
 //	completed before                                       the stored one, with Idempotent-Replayed: true, or body-omitted if the body did not fit
 //	status not kept                                        the handler's; the key is released, and what was staged is dropped
-//	no key, where HTTPOptions.Required; not a key              400
+//	no key, where HTTPOptions.Required; not a key          400
 //	no caller                                              401
 //	another request with the key is being worked on        409 with Retry-After: what the last requests took, at most the rest of its lease
 //	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent

@@ -38,8 +38,8 @@ type Options struct {
 	// to nil: the body is the message.
 	Envelope EnvelopeFunc
 
-	// FailOnOutage makes the invocation fail if DynamoDB answered or accepted no claim and no commit of a batch, so that all of its messages failed:
-	// then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
+	// FailOnOutage makes the invocation fail if DynamoDB answered or accepted no claim and no commit of a batch, so that all of its messages
+	// failed: then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
 	FailOnOutage bool
 
 	// Fingerprint identifies a message's input, after Key and under the rules of [KeyFunc]: another input under the same key is
@@ -90,8 +90,8 @@ type Options struct {
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
 	// starts with less time left before the reserve. A handler that has not returned half of a Reserve after its Timeout is overdue: it
-	// keeps its worker, and if all workers are kept like that, nothing more starts and the answer is sent, for which it is late. A Timeout that does not fit
-	// into the invocation's time is an invocation error that names the numbers. Negative is an error. Defaults to 0: no limit for a
+	// keeps its worker, and if all workers are kept like that, nothing more starts and the answer is sent, for which it is late. A Timeout
+	// that does not fit into the invocation's time is an invocation error that names the numbers. Negative is an error. Defaults to 0: no limit for a
 	// running handler, and a handler starts if the time left is at least 125 % of the longest of the last 16 successful ones; at most half
 	// of the invocation's time is required.
 	Timeout time.Duration
