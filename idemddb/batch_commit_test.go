@@ -154,6 +154,27 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 	}
 }
 
+// The messages of completions that are written together are sent together, and a claim that is completed with effects is not waited for.
+func TestClaimsOfABatchThatAreCompletedWithMessagesShareACallOfTheSender(t *testing.T) {
+	t.Parallel()
+
+	calls := 0
+
+	bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sendFunc(func(ms []idemddb.Message) []error {
+		calls++
+
+		return accepted(ms)
+	})}}, func(f *fixture) {
+		claims := f.claims(3)
+		f.succeed(claims[:2], func(c *idemddb.Claim) error { return c.CompleteWith(f.Context(), nil, oneMessage) })
+		f.takes(0, func() { f.complete(claims[2]) })
+
+		if calls != 1 {
+			f.Errorf("%d calls of the sender, want one", calls)
+		}
+	})
+}
+
 // Ten records that are committed together are also freed of their messages together.
 func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 	t.Parallel()

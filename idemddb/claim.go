@@ -231,7 +231,9 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 
 	switch {
 	case found != nil:
-		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.Holder(), found.State
+		fenced.Current, fenced.Holder = *found.Fence, found.Holder()
+		fenced.hasFailed = fenced.Current == fenced.Held && found.State == record.Failed
+
 		if found.State == record.Completed {
 			fenced.Record = answerOf(found, c.key)
 			if !c.skipResult {

@@ -105,7 +105,7 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: value != nil && dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, value, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -120,7 +120,7 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 		return true
 	}})
 
-	if err == nil && s.opts.Cache > 0 && !s.disabled {
+	if err == nil {
 		c.keepRecord(&done)
 	}
 
@@ -258,7 +258,7 @@ func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 
 	if kind == KindReleased {
 		switch {
-		case c.settling && (!anew || c.settled != ""):
+		case c.settling && !anew:
 			return false, nil
 		case c.lost != nil && c.lost.Current != c.held.Fence:
 			return false, c.lost
@@ -305,14 +305,14 @@ func sameResult(a, b types.AttributeValue) bool {
 		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberM:
 		mine, isSealed := record.ResultIn(a)
-		if other, isToo := record.ResultIn(b); isSealed {
-			return isToo && sameResult(mine, other)
+		if other, _ := record.ResultIn(b); isSealed {
+			return sameResult(mine, other)
 		}
 
 		kept, _ := record.KeptResultOf(a)
-		other, ok := record.KeptResultOf(b)
+		other, _ := record.KeptResultOf(b)
 
-		return ok && kept.Name == other.Name
+		return kept.Name == other.Name
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
 
@@ -339,7 +339,7 @@ func endingOfCompletion(err error) Ending {
 	switch e.Kind = KindFenced; {
 	case fenced.unread != nil && fenced.Current != fenced.Held:
 		e.Done, e.Err = false, fenced.unread
-	case !e.Done && fenced.hasFailed():
+	case !e.Done && fenced.hasFailed:
 		e.Kind = KindRefused
 	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()

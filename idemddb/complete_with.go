@@ -98,8 +98,13 @@ func (c *Claim) jointWrite(done *record.Stored, e effects) *jointWrite {
 // commitDisabled writes the effects without a record, because IDEMDDB_DISABLED turned the Store off.
 func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
 	err := c.store.writeUnclaimed(ctx, c.key, e)
+	if effect, ok := errors.AsType[*EffectError](err); ok {
+		c.staging.reopen(effect)
+	}
+
 	if err == nil {
 		c.end(KindCompleted)
+		c.staging.written()
 	}
 
 	return err
@@ -119,7 +124,7 @@ func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time)
 	sending := engine.With(ctx, &extending)
 
 	err := j.wait(sending, c.store.engine.Begin(sending, w))
-	if err == nil && j.unknown && j.answer.Outcome == protocol.Refused && len(j.answer.Item) == 0 {
+	if j.unknown && j.answer.Outcome == protocol.Refused && len(j.answer.Item) == 0 {
 		return errGone
 	}
 
@@ -133,20 +138,20 @@ var errGone = errors.New("the record is gone, after a try without an answer")
 func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Stored, omitted error) error {
 	var found *record.Stored
 
+	refused := ErrFenced
+
 	if item != nil {
 		rec, err := record.Read(item, c.store.opts.TTLAttribute)
-		if err != nil {
-			return c.refusal(ctx, "complete", nil, fmt.Errorf("%w: %w", ErrFenced, err))
+		if found = rec; err != nil {
+			refused = fmt.Errorf("%w: %w", ErrFenced, err)
 		}
-
-		found = rec
 	}
 
 	if c.held.Matches(found) && found.Tx == done.Tx {
 		return c.committed(ctx, found, omitted)
 	}
 
-	err := c.refusal(ctx, "complete", found, ErrFenced)
+	err := c.refusal(ctx, "complete", found, refused)
 	if fenced, ok := errors.AsType[*FencedError](err); ok {
 		fenced.staged = true
 	}

@@ -98,6 +98,61 @@ func TestADisabledStoreCommitsWithinWorkWhoseLeaseIsOver(t *testing.T) {
 	}
 }
 
+// The effects of a claim are written once, as with a record, and what the code settles by itself is settled.
+func TestADisabledStoreWritesWhatAClaimHasStagedOnce(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	must(t, c.CompleteWith(t.Context(), nil, items(counted("a"))), c.Complete(t.Context(), nil))
+	happened(t, db, "a", 1)
+
+	work := func(code func(context.Context, *idemddb.Claim) error) error {
+		_, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (int, error) {
+			own, _ := idemddb.FromContext(ctx)
+
+			return 1, code(ctx, own)
+		})
+
+		return err
+	}
+
+	begun := beginWork(t, s, "k", nil)
+	must(t, begun.Claim().CompleteWith(t.Context(), nil, items(counted("b"))))
+
+	if e := begun.Settle(t.Context(), nil, errClosed); e.Kind != idemddb.KindCompleted || !e.BySelf {
+		t.Errorf("got %+v, want a claim that the code has completed", e)
+	}
+
+	happened(t, db, "b", 1)
+
+	must(t, work(func(ctx context.Context, own *idemddb.Claim) error {
+		must(t, idemddb.Stage(ctx, items(counted("c"))), own.Fail(ctx, errClosed))
+		is(t, idemddb.Stage(ctx, items(counted("c"))), idemddb.ErrFenced)
+
+		return nil
+	}))
+	happened(t, db, "c", 0)
+
+	must(t, work(func(ctx context.Context, own *idemddb.Claim) error {
+		is(t, own.CompleteWith(ctx, nil, items(onlyOnce("a"), counted("c"))), idemddb.ErrEffectRefused)
+
+		return idemddb.Stage(ctx, items(counted("d")))
+	}))
+	happened(t, db, "c", 0)
+	happened(t, db, "d", 1)
+}
+
+func TestADisabledStoreSaysNothingOfSharedRequests(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	var events eventLog
+
+	_, err := idemddb.New(newDB(t), "arn:aws:dynamodb:eu-central-1:123456789012:table/records", "test", &idemddb.Options{Observe: events.observe})
+	must(t, err)
+	events.want(t)
+}
+
 func TestAnotherValueOfTheSwitchIsAnError(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "yes")
 

@@ -104,17 +104,27 @@ func TestDoReturnsWhatARefusedEffectMeans(t *testing.T) {
 		refused func(*idemddb.EffectError) error
 		want    error
 		state   string
+
+		fault idemddbtest.Fault // of the other item, whose condition is not what refuses it
 	}{
-		"permanent":        {func(*idemddb.EffectError) error { return never }, never, "FAILED"},
-		"plain":            {func(*idemddb.EffectError) error { return again }, again, "INPROGRESS"},
-		"nothing":          {func(*idemddb.EffectError) error { return nil }, idemddb.ErrEffectRefused, "INPROGRESS"},
-		"no Refused":       {nil, idemddb.ErrEffectRefused, "INPROGRESS"},
-		"the effect again": {func(e *idemddb.EffectError) error { return e }, idemddb.ErrEffectRefused, "INPROGRESS"},
+		"permanent":        {func(*idemddb.EffectError) error { return never }, never, "FAILED", ""},
+		"plain":            {func(*idemddb.EffectError) error { return again }, again, "INPROGRESS", ""},
+		"nothing":          {func(*idemddb.EffectError) error { return nil }, idemddb.ErrEffectRefused, "INPROGRESS", ""},
+		"no Refused":       {nil, idemddb.ErrEffectRefused, "INPROGRESS", ""},
+		"the effect again": {func(e *idemddb.EffectError) error { return e }, idemddb.ErrEffectRefused, "INPROGRESS", ""},
+		"another reason":   {func(*idemddb.EffectError) error { return never }, idemddb.ErrEffectRefused, "INPROGRESS", "ValidationError"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
 				must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
+				f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+					if record.TextOf(part.Key["pk"]) == "effect b" {
+						return c.fault
+					}
+
+					return idemddbtest.None
+				})
 
 				_, err := f.do(opts, staging("", idemddb.Effects{
 					Items: []types.TransactWriteItem{counted("b"), onlyOnce("a")}, Refused: c.refused,
@@ -259,6 +269,8 @@ func TestDoReplaysACallThatStumblesOverItsOwnFirstRun(t *testing.T) {
 		if it := recordOf(f.db, "k"); textOf(it, "st") != "COMPLETED" {
 			f.Errorf("the record is%s", show(it))
 		}
+
+		f.events.want(f, idemddb.KindCompleted)
 	})
 }
 
@@ -288,6 +300,14 @@ func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 
 		_, err := f.do(optimistic, staging("", items(counted("a"))))
 		is(f, err, idemddb.ErrInProgress)
+
+		ended, cancel := context.WithCancel(f.Context())
+		cancel()
+
+		if _, err = f.store.Commit(ended, "k", nil, nil, items(counted("a"))); !errors.Is(err, idemddb.ErrInProgress) || errors.Is(err, context.Canceled) {
+			f.Errorf("got %v, want only that the key is in progress: nobody waits", err)
+		}
+
 		happened(f, f.db, "a", 0)
 
 		_, err = f.do(optimistic, func(ctx context.Context) (string, error) {
@@ -308,8 +328,13 @@ func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 func TestDoWithoutAClaimIsAnsweredFromTheCache(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Cache: 1}, func(f *fixture) {
+		runs := 0
 		for i := range 3 {
-			got, err := f.do(optimistic, staging("receipt", items(counted("a"))))
+			got, err := f.do(optimistic, func(ctx context.Context) (string, error) {
+				runs++
+
+				return "receipt", idemddb.Stage(ctx, items(counted("a")))
+			})
 			if got != "receipt" || err != nil {
 				f.Errorf("got %q, %v", got, err)
 			}
@@ -317,6 +342,10 @@ func TestDoWithoutAClaimIsAnsweredFromTheCache(t *testing.T) {
 			if n := len(f.db.Requests()); n != min(i+1, 2) {
 				f.Errorf("call %d: %d requests", i, n)
 			}
+		}
+
+		if runs != 2 {
+			f.Errorf("%d runs, want two: the second one finds the record", runs)
 		}
 	})
 }

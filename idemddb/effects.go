@@ -87,7 +87,7 @@ func (e *EffectError) hint() string {
 // meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be read, the
 // error is returned together with that panic, because the key must be settled all the same.
 func (e *EffectError) meaning() (meaning error) {
-	if e.refused == nil || e.Code != protocol.ConditionFailed {
+	if e.Code != protocol.ConditionFailed {
 		return e
 	}
 
@@ -192,7 +192,6 @@ func (s *Store) checkItems(partition string, e *effects, writes []types.Transact
 	}
 
 	seen := map[string]int{ids[0]: 0}
-	e.touched = make([]planner.Item, 0, all)
 
 	for i, id := range ids[1:own] {
 		if err := checkTwice(seen, id, i, &e.Effects); err != nil {
@@ -224,7 +223,7 @@ func checkTwice(seen map[string]int, id string, at int, e *Effects) error {
 		seen[id] = at + 1
 	case earlier == 0:
 		return fmt.Errorf("%s: it is the record of the key itself", e.name(at))
-	case at >= len(e.Items) && earlier > len(e.Items):
+	case earlier > len(e.Items):
 		return fmt.Errorf("%s: it is of the same item as %s, and has other Requires or Unless", e.name(at), e.name(earlier-1))
 	default:
 		return fmt.Errorf("%s: it is the same item as %s; a transaction takes an item once", e.name(at), e.name(earlier-1))

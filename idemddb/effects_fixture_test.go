@@ -76,3 +76,8 @@ var optimistic = &idemddb.ClaimOptions{Optimistic: true}
 type permanentError struct{ error }
 
 func (permanentError) Permanent() bool { return true }
+
+// passingError is one that says that a retry may mend it.
+type passingError struct{ error }
+
+func (passingError) Permanent() bool { return false }

@@ -84,6 +84,22 @@ func TestAnEndingIsDoneIfTheWorkIs(t *testing.T) {
 				return nil
 			})
 		}, idemddb.KindFenced, false},
+		"the code succeeds, and another worker has failed the key": {func(f *fixture) idemddb.Ending {
+			return settled(f, nil, func(ctx context.Context) error { return claim(f, ahead(f, f.db), "k").Fail(ctx, errClosed) })
+		}, idemddb.KindFenced, false},
+		"the code completes its claim itself, with an effect": {func(f *fixture) idemddb.Ending {
+			return settled(f, nil, func(ctx context.Context) error { return ownClaim(ctx).CompleteWith(ctx, nil, items(counted("x"))) })
+		}, idemddb.KindCompleted, true},
+		"the code fails without a claim, and its rejection is not answered": {func(f *fixture) idemddb.Ending {
+			return settled(f, optimistic, func(context.Context) error {
+				f.db.Intercept(always(idemddbtest.ServerError))
+
+				return errClosed
+			})
+		}, idemddb.KindReleased, false},
+		"the code fails, and says that it is not for good": {func(f *fixture) idemddb.Ending {
+			return settled(f, nil, func(context.Context) error { return passingError{errClosed} })
+		}, idemddb.KindReleased, false},
 		"the transaction of the effects does not get through": {func(f *fixture) idemddb.Ending {
 			return settled(f, nil, func(ctx context.Context) error {
 				f.db.Intercept(always(idemddbtest.ServerError))

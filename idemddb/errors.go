@@ -133,9 +133,9 @@ type FencedError struct {
 	Record  *Record // the record of the other worker, if it completed; else nil
 	Holder  string  // the Lambda request id of the worker whose claim is in the record; "" if there is none
 
-	state  string // of the record, if nobody has claimed the key since
-	staged bool   // the write had effects, which have not happened
-	unread error  // why the result of Record could not be read; nil if it was
+	hasFailed bool  // the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or MaxAttempts
+	staged    bool  // the write had effects, which have not happened
+	unread    error // why the result of Record could not be read; nil if it was
 }
 
 // Error names the key by its hash, and says what stands in the record now.
@@ -143,9 +143,11 @@ func (e *FencedError) Error() string {
 	text := fmt.Sprintf("idemddb: key %s: claim with fencing token %d is fenced", record.KeyHash(e.Key), e.Held)
 
 	switch {
+	case e.Current < 0:
+		return text + ", its record cannot be read"
 	case e.Current == 0:
 		return text + ", its record is gone"
-	case e.Current == e.Held && e.state == record.Failed:
+	case e.hasFailed:
 		return text + ", its key was ended as failed"
 	case e.Current == e.Held:
 		return text + ", it was settled before"
@@ -158,10 +160,6 @@ func (e *FencedError) Error() string {
 
 // Unwrap returns ErrFenced.
 func (*FencedError) Unwrap() error { return ErrFenced }
-
-// hasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
-// MaxAttempts.
-func (e *FencedError) hasFailed() bool { return e.Current == e.Held && e.state == record.Failed }
 
 // other returns the record of another claim of the key, if that completed it and its result could be read.
 func (e *FencedError) other() *Record {

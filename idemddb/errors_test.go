@@ -85,8 +85,9 @@ func TestTheTextsOfTheErrorsSayWhoHasTheKey(t *testing.T) {
 		": claim with fencing token 7 is fenced, completed with fencing token 8": &idemddb.FencedError{
 			Key: key, Held: 7, Current: 8, Record: &idemddb.Record{Fence: 8},
 		},
-		": claim with fencing token 7 is fenced, it was settled before": &idemddb.FencedError{Key: key, Held: 7, Current: 7},
-		": claim with fencing token 7 is fenced, its record is gone":    &idemddb.FencedError{Key: key, Held: 7, Current: 0},
+		": claim with fencing token 7 is fenced, it was settled before":     &idemddb.FencedError{Key: key, Held: 7, Current: 7},
+		": claim with fencing token 7 is fenced, its record is gone":        &idemddb.FencedError{Key: key, Held: 7, Current: 0},
+		": claim with fencing token 7 is fenced, its record cannot be read": &idemddb.FencedError{Key: key, Held: 7, Current: -1},
 	} {
 		if want = "idemddb: key sha256:a-IBemZtKSDe" + want; err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)

@@ -82,7 +82,7 @@ func (ls *lines) look(l *line) view {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 
-	v := view{line: *l, asks: !l.isAsked && !l.isAlone, isFirst: l.found == nil && l.until.IsZero()}
+	v := view{line: *l, asks: !l.isAsked, isFirst: l.found == nil && l.until.IsZero()}
 	l.isAsked = l.isAsked || v.asks
 
 	return v

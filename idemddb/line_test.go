@@ -61,7 +61,7 @@ func (c *crowd) wait(ctx context.Context, n int, opts idemddb.ClaimOptions, then
 
 				then(claim)
 				c.works.Add(-1)
-			case rec != nil && string(rec.Result) == "done":
+			case rec != nil && err == nil && string(rec.Result) == "done":
 				rec.Result[0] = 'D' // the result is the caller's own
 
 				c.records.Add(1)
@@ -69,6 +69,8 @@ func (c *crowd) wait(ctx context.Context, n int, opts idemddb.ClaimOptions, then
 				c.mismatches.Add(1)
 			case errors.Is(err, idemddb.ErrInProgress):
 				c.busy.Add(1)
+			case err == nil:
+				c.Error("a caller has neither an answer nor an error")
 			default:
 				c.others.Add(1)
 			}
@@ -123,6 +125,12 @@ func TestAWaiterThatComesLaterJoinsTheOthers(t *testing.T) {
 			c.wait(c.Context(), 10, idemddb.ClaimOptions{Wait: 5 * time.Millisecond, Fingerprint: "input"}, never)
 		}
 
+		short, cancel := context.WithTimeout(c.Context(), 5*time.Millisecond)
+		defer cancel()
+
+		_, _, err := c.process.Claim(short, "k", &minute)
+		is(c, err, context.DeadlineExceeded)
+
 		must(c, c.holder.Complete(c.Context(), []byte("done")))
 		c.sums(0, 1, 0, 1000, 0, 10)
 	})
@@ -144,6 +152,27 @@ func TestAReleasedKeyIsClaimedByOneWaiterAndTheOthersWaitOn(t *testing.T) {
 		<-time.After(time.Second)
 		must(c, c.holder.Release(c.Context(), nil))
 		c.sums(2, 98, 0, 0, 0, 40)
+	})
+}
+
+// The pauses between two requests, which a long wait makes long, begin anew when one of them gets the key.
+func TestTheNextOfAReleasedKeyIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	inLine(t, func(c *crowd) {
+		var ended time.Time
+
+		c.wait(c.Context(), 2, minute, func(claim *idemddb.Claim) {
+			<-time.After(10 * time.Millisecond)
+			must(c, claim.Complete(c.Context(), []byte("done")))
+			ended = time.Now()
+		})
+		<-time.After(20 * time.Second)
+		must(c, c.holder.Release(c.Context(), nil))
+		c.sums(1, 1, 0, 0, 0, 40)
+
+		if late := time.Since(ended); late > 100*time.Millisecond {
+			c.Errorf("the other one has its record %v after the completion", late)
+		}
 	})
 }
 
@@ -205,17 +234,55 @@ func TestWaitersGoOnWhenTheOneThatAsksIsLost(t *testing.T) {
 // What is no answer of DynamoDB to one caller is none to the others: each of them asks for itself, as without the others.
 func TestWaitersAskForThemselvesWhenDynamoDBDoesNotAnswer(t *testing.T) {
 	t.Parallel()
+
+	for _, isAnsweredFirst := range []bool{false, true} {
+		inLine(t, func(c *crowd) {
+			begun := time.Now()
+
+			c.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+				if isAnsweredFirst && time.Since(begun) == 0 {
+					return idemddbtest.None
+				}
+
+				return idemddbtest.ServerError
+			})
+			c.wait(c.Context(), 5, minute, never)
+			c.wait(c.Context(), 5, idemddb.ClaimOptions{Wait: time.Second, Fingerprint: "input"}, never)
+			c.all.Wait()
+
+			if c.claims.Load()+c.records.Load()+c.mismatches.Load() > 0 {
+				c.Error("a caller has an answer")
+			}
+
+			if took := time.Since(begun); took > 11*time.Second {
+				c.Errorf("they are answered after %v, want twice the patience of a claim", took)
+			}
+		})
+	}
+}
+
+// After an outage each of those who waited asks for itself. Whoever comes then waits in a line of its own, which stays when the others leave.
+func TestWaitersAfterAnOutageAskOnce(t *testing.T) {
+	t.Parallel()
 	inLine(t, func(c *crowd) {
-		begun := time.Now()
+		c.db.Intercept(always(idemddbtest.ServerError))
+		c.wait(c.Context(), 1, minute, never)
+		synctest.Wait()
+		c.wait(c.Context(), 1, idemddb.ClaimOptions{Wait: 8 * time.Second, Fingerprint: "input"}, never)
+		<-time.After(6 * time.Second)
+		c.db.Intercept(nil)
+		c.db.ResetRequests()
 
-		c.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.ServerError })
-		c.wait(c.Context(), 5, minute, never)
-		c.wait(c.Context(), 5, idemddb.ClaimOptions{Wait: time.Second}, never)
-		c.sums(0, 0, 0, 0, 10, 1000)
+		c.wait(c.Context(), 100, minute, never)
+		<-time.After(3 * time.Second)
 
-		if took := time.Since(begun); took > 11*time.Second {
-			c.Errorf("they are answered after %v, want twice the patience of a claim", took)
+		for range 100 {
+			c.wait(c.Context(), 1, idemddb.ClaimOptions{Wait: 5 * time.Millisecond, Fingerprint: "input"}, never)
+			<-time.After(10 * time.Millisecond)
 		}
+
+		must(c, c.holder.Complete(c.Context(), []byte("done")))
+		c.sums(0, 100, 0, 101, 1, 30)
 	})
 }
 

@@ -204,6 +204,25 @@ func TestANestedCallForAKeyThatIsNotHeldAsksTheRecord(t *testing.T) {
 		})
 	}
 
+	t.Run("in another table", func(t *testing.T) {
+		t.Parallel()
+		inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+			db := idemddbtest.New(nil)
+			_, err := db.CreateTable(f.Context(), idemddbtest.CreateTable("others", ""))
+			must(f, err)
+
+			other, err := idemddb.New(db, "others", "test", nil)
+			must(f, err)
+
+			_, err = f.do(opts, func(ctx context.Context) (string, error) {
+				_, err := idemddb.Do(ctx, other, "k", nil, func(context.Context) (string, error) { return "nested", nil })
+
+				return "", errors.Join(err, idemddb.Stage(ctx, idemddb.Effects{}))
+			})
+			must(f, err)
+		})
+	})
+
 	t.Run("in another namespace", func(t *testing.T) {
 		t.Parallel()
 		inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {

@@ -17,7 +17,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 
 	calls := engine.Of(ctx)
 
-	if within, _ := calls.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.store.opts.Cache > 0 && c.cached() {
+	if within, _ := calls.Work.(*running); c.refuseNested(ctx, within) || c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 

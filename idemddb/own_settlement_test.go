@@ -72,6 +72,40 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 	}
 }
 
+// The effects of a completion whose outcome is not known are those of the next one, too.
+func TestACompletionAfterOneWithoutAnAnswerWritesItsEffects(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+
+		f.db.Intercept(always(idemddbtest.LostRequest))
+		is(f, c.CompleteWith(f.Context(), nil, items(counted("a"))), idemddb.ErrUncommitted)
+		f.db.Intercept(nil)
+		must(f, c.Complete(f.Context(), nil))
+		happened(f, f.db, "a", 1)
+	})
+}
+
+// The failure that the work wrote by itself was applied, though its answer was lost. Giving up is refused by it, and the key is not completed.
+func TestWorkWhoseOwnFailureHasNoAnswerHasNotCompletedItsKey(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work := beginWork(f, f.store, "k", nil)
+
+		f.db.Intercept(always(idemddbtest.LostReply))
+
+		if work.Claim().Fail(f.Context(), errClosed) == nil {
+			f.Error("the failure has an answer")
+		}
+
+		f.db.Intercept(nil)
+
+		if e := work.Settle(f.Context(), nil, errClosed); e.Kind != idemddb.KindFenced || e.BySelf || e.Done {
+			f.Errorf("got %+v, want a fenced release", e)
+		}
+	})
+}
+
 // Deferring a release is good style, so it must not take back work that is done although its record has no answer.
 func TestADeferredReleaseAfterACompletionWithoutAnAnswerIsNotSent(t *testing.T) {
 	t.Parallel()
@@ -149,21 +183,28 @@ func TestAReleaseAfterThatOfAnOperatorAndTheNextClaimIsFenced(t *testing.T) {
 // A release that another worker's takeover refuses is fenced, also if a try of it had no answer.
 func TestAReleaseAfterATakeoverIsFenced(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: time.Second}, func(f *fixture) {
-		c, tries := claim(f, f.store, "k"), 0
 
-		f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			if tries++; tries == 1 {
-				return idemddbtest.LostRequest
-			}
+	for _, isReleased := range []bool{false, true} { // the claim of the other worker; then the record is that of a third one
+		bubble(t, &idemddb.Options{Lease: time.Second}, func(f *fixture) {
+			c, tries := claim(f, f.store, "k"), 0
 
-			f.db.Intercept(nil)
-			claim(f, ahead(f, f.db), "k") // by its clock the lease is over
+			f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+				if tries++; tries == 1 {
+					return idemddbtest.LostRequest
+				}
 
-			return idemddbtest.None
+				f.db.Intercept(nil)
+
+				if other := claim(f, ahead(f, f.db), "k"); isReleased { // by its clock the lease is over
+					must(f, other.Release(f.Context(), nil))
+					claim(f, ahead(f, f.db), "k")
+				}
+
+				return idemddbtest.None
+			})
+			is(f, c.Release(f.Context(), errors.New("x")), idemddb.ErrFenced)
 		})
-		is(f, c.Release(f.Context(), errors.New("x")), idemddb.ErrFenced)
-	})
+	}
 }
 
 // Work that ignores the error of CompleteWith has not written what it had to. It may decide anew.

@@ -47,6 +47,42 @@ func TestAnExtensionIsNotRecognisedInARecordThatIsSettled(t *testing.T) {
 	})
 }
 
+// A foreign writer has removed it.
+func TestAnExtensionIsNotRecognisedInARecordWithoutALease(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c, it := claim(f, f.store, "k"), f.record("k")
+		delete(it, "lease")
+		put(f, f.db, it)
+		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
+	})
+}
+
+// An extension was applied, and its answer was lost. A shorter one finds it in the record.
+func TestAnExtensionThatFindsALaterLeaseHasThatLease(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		<-time.After(10 * time.Second)
+		f.db.Intercept(always(idemddbtest.LostReply))
+
+		if c.Extend(f.Context()) == nil {
+			f.Error("the extension has an answer")
+		}
+
+		f.db.Intercept(nil)
+
+		near, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		must(f, c.Extend(near))
+
+		if !c.Deadline().Equal(f.lease("k")) {
+			f.Errorf("deadline %v, stored %v", c.Deadline(), f.lease("k"))
+		}
+	})
+}
+
 // A lease that ends later than the retention must still end before Time to Live may delete the record, by all clocks.
 func TestARecordOutlivesItsLeaseByTwiceTheSkew(t *testing.T) {
 	t.Parallel()

@@ -179,6 +179,36 @@ func TestAClaimThatIsFoundInThePlaceOfARecordPastItsRetentionIsWonAtOnce(t *test
 	})
 }
 
+// The lease is that of the request that was applied, which may be made long after the first one.
+func TestAClaimInThePlaceOfARecordPastItsRetentionHasAWholeLease(t *testing.T) {
+	t.Parallel()
+
+	for outage, requests := range map[time.Duration]int{0: 2, 3 * time.Second: 4} { // at least
+		bubble(t, &idemddb.Options{Retention: time.Hour, Single: true}, func(f *fixture) {
+			must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
+			<-time.After(2 * time.Hour)
+			f.requests()
+
+			begun := time.Now()
+			f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				if r.Operation == "PutItem" && time.Since(begun) < outage {
+					return idemddbtest.ServerError
+				}
+
+				return idemddbtest.None
+			})
+
+			if left := time.Until(claim(f, f.store, "k").Deadline()); left < 29*time.Second {
+				f.Errorf("a lease of %v, want 30s", left)
+			}
+
+			if n := len(f.requests()); n < requests || n > 2 && outage == 0 {
+				f.Errorf("%d requests, want %d", n, requests)
+			}
+		})
+	}
+}
+
 func TestAClaimInThePlaceOfARecordPastItsRetentionThatIsNotAnsweredIsAnError(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {

@@ -49,7 +49,7 @@ func (w *running) isOpen() bool {
 // batch claims the key of one of its messages.
 func (a *acquisition) inProgress(rec *record.Stored) error {
 	e := &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
-	if e.Holder != "" && strings.HasPrefix(a.Token, e.Holder+record.TokenMark) {
+	if strings.HasPrefix(a.Token, e.Holder+record.TokenMark) {
 		e.hint = hintInvocation
 	}
 

@@ -68,13 +68,11 @@ func (r *rejecting) Request() protocol.Request {
 func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 	a := r.claim
 
-	if answer.Outcome == protocol.Refused && answer.Item != nil {
-		rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
-		if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {
-			r.isWritten = true
+	rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
+	if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {
+		r.isWritten = true
 
-			return protocol.Done, nil
-		}
+		return protocol.Done, nil
 	}
 
 	return a.Read(answer) //nolint:wrapcheck // the engine reads it

@@ -156,12 +156,70 @@ func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 
 				happened(f, f.db, "a", 1)
 
-				if n := f.events.count(idemddb.KindCompleted); n != 1 {
-					f.Errorf("%d events of a completion", n)
+				if n, released := f.events.count(idemddb.KindCompleted), f.events.count(idemddb.KindReleased); n != 1 || released != 0 {
+					f.Errorf("%d events of a completion, %d of a release", n, released)
 				}
 			})
 		})
 	}
+}
+
+// The record of an earlier time is past its retention. Whether the rejection is in its place is not always known.
+func TestARejectionInThePlaceOfARecordPastItsRetention(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		meanwhile func(f *fixture) idemddbtest.Fault // when the rejection is put into that place
+		kind      idemddb.Kind
+		isUnknown bool
+	}{
+		"is written":           {func(*fixture) idemddbtest.Fault { return idemddbtest.None }, idemddb.KindReleased, false},
+		"is not answered":      {func(*fixture) idemddbtest.Fault { return idemddbtest.LostRequest }, idemddb.KindReleased, true},
+		"finds no record":      {func(f *fixture) idemddbtest.Fault { erase(f, f.db, "k"); return idemddbtest.None }, idemddb.KindReleased, false},
+		"finds another worker": {func(f *fixture) idemddbtest.Fault { claim(f, f.store, "k"); return idemddbtest.None }, idemddb.KindInProgress, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
+				must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
+				<-time.After(2 * time.Hour)
+
+				isFirst := true
+				f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if r.Operation != "PutItem" || !isFirst && !c.isUnknown {
+						return idemddbtest.None
+					}
+
+					isFirst = false
+
+					return c.meanwhile(f)
+				})
+
+				e := beginWork(f, f.store, "k", optimistic).Settle(f.Context(), nil, errClosed)
+				if e.Kind != c.kind || e.Unknown != c.isUnknown || !errors.Is(e.Err, errClosed) {
+					f.Errorf("got %+v, want %s, unknown %t", e, c.kind, c.isUnknown)
+				}
+
+				if c.kind == idemddb.KindReleased && !c.isUnknown {
+					f.events.want(f, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindReleased)
+				}
+			})
+		})
+	}
+}
+
+// What its batch still expects to be claimed is nothing that it waits for.
+func TestARejectionWaitsForNoOtherCallOfItsBatch(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work, e := f.batch.Begin(f.Context(), "k", optimistic)
+		if work == nil {
+			f.Fatal(e.Err)
+		}
+
+		f.batch.Expect(2)
+		f.takes(0, func() { work.Settle(f.Context(), nil, permanentError{errClosed}) })
+	})
 }
 
 // The wrapper's other work commits after it: nothing of what the failed work staged is sent with that.

@@ -167,6 +167,13 @@ func TestAClaimIsSettledOnce(t *testing.T) {
 	is(t, completed.CompleteWith(t.Context(), nil, items(counted("a"))), idemddb.ErrFenced)
 	happened(t, db, "a", 0)
 
+	written := claim(t, s, "written")
+	must(t, written.CompleteWith(t.Context(), nil, items(counted("a"))))
+
+	if written.Settled() != idemddb.KindCompleted {
+		t.Errorf("settled as %q, want %q", written.Settled(), idemddb.KindCompleted)
+	}
+
 	failed := claim(t, s, "failed")
 	must(t, failed.Fail(t.Context(), nil))
 

@@ -1,11 +1,15 @@
 package idemddb_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // While the message is sent, the record becomes one that cannot be read. Nobody knows whether the message would be sent again, so the removal
@@ -30,6 +34,57 @@ func TestARemovalThatMeetsAnUnreadableRecordIsAnError(t *testing.T) {
 
 	if report.Sent != 1 {
 		t.Errorf("%+v, want the message as sent", report)
+	}
+}
+
+// Nobody knows whether the message would be sent again. The caller hears it, and no event says that all is done.
+func TestARemovalWithoutAnAnswerIsAnError(t *testing.T) {
+	t.Parallel()
+	bubble(t, sendingBy(accepted), func(f *fixture) {
+		_, err := f.store.Commit(f.Context(), "answered", nil, nil, oneMessage)
+		must(f, err)
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "UpdateItem" {
+				return idemddbtest.LostRequest
+			}
+
+			return idemddbtest.None
+		})
+
+		_, err = f.store.Commit(f.Context(), "unanswered", nil, nil, oneMessage)
+		is(f, err, idemddb.ErrUnsent)
+		f.events.want(f, idemddb.KindCompleted, idemddb.KindSent, idemddb.KindCompleted, idemddb.KindUnsent)
+	})
+}
+
+// While a sweep sends the one message, another sweep finds that it can never be sent. What that one has parked stays.
+func TestASweepDoesNotTouchWhatAnotherOneHasParked(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	_, err := s.Commit(t.Context(), "k", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "a"}, {To: "bank", Body: "b"}}})
+	must(t, err)
+
+	stored := recordOf(db, "k")
+	all, _ := stored["outbox"].(*types.AttributeValueMemberL)
+	stored["outbox"], stored["parked"] = &types.AttributeValueMemberL{Value: all.Value[:1]}, &types.AttributeValueMemberL{Value: all.Value[1:]}
+	put(t, db, stored)
+
+	sender := storeOn(t, db, sendingBy(func(ms []idemddb.Message) []error {
+		other := recordOf(db, "k")
+		other["parked"] = all
+		delete(other, "outbox")
+		delete(other, "due")
+		delete(other, "duens")
+		put(t, db, other)
+
+		return accepted(ms)
+	}))
+	_, err = sender.SendStored(t.Context(), stored, false)
+	must(t, err)
+
+	if parked, _ := recordOf(db, "k")["parked"].(*types.AttributeValueMemberL); parked == nil || len(parked.Value) != 2 {
+		t.Errorf("the record is%s, want both messages parked", show(recordOf(db, "k")))
 	}
 }
 

@@ -83,7 +83,7 @@ func (r *renewer) fire(work context.Context) {
 
 	r.running = nil
 
-	if again && !r.stopped {
+	if again { // a renewer that was stopped meanwhile does nothing then
 		r.timer.Reset(pause)
 	}
 }

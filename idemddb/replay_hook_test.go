@@ -81,6 +81,20 @@ func TestOnReplaySeesTheRecordOfTheWorkerThatTookTheKeyOver(t *testing.T) {
 	})
 }
 
+func TestOnReplaySeesNoCallThatIsRefused(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	claim(t, s, "k")
+
+	_, err := idemddb.Do(t.Context(), s, "k", &idemddb.ClaimOptions{OnReplay: func(context.Context, *idemddb.Record) error {
+		t.Error("the hook is called")
+
+		return nil
+	}}, func(context.Context) (string, error) { return "", nil })
+	is(t, err, idemddb.ErrInProgress)
+}
+
 func TestAMismatchHasTheRecordOfTheOtherInputWithoutItsResult(t *testing.T) {
 	t.Parallel()
 

@@ -40,7 +40,7 @@ type place struct {
 }
 
 // takes reports whether a result of this length can be kept there.
-func (p place) takes(length int) bool { return p.Results != nil && length <= p.most }
+func (p place) takes(length int) bool { return length <= p.most }
 
 // given returns Options.Results, which may be none.
 func (s *Store) given() place { return place{s.opts.Results, "Options.Results", math.MaxInt} }

@@ -338,7 +338,11 @@ func TestAFencedWorkerDoesNotOverwriteTheResultOfItsSuccessor(t *testing.T) {
 func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 	t.Parallel()
 
-	for name, failure := range map[string]error{"readable": nil, "not readable": errDenied} {
+	for name, c := range map[string]struct{ failure, own, want error }{
+		"readable":                        {nil, nil, nil},
+		"not readable":                    {errDenied, nil, errDenied},
+		"not readable, and its own fails": {errDenied, errClosed, errClosed},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -346,21 +350,17 @@ func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 
 			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
 				got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (string, error) {
-					c := claim(f, storeOn(f, f.db, &idemddb.Options{Results: kept, Now: anHourAhead}), "k")
-					must(f, c.Complete(f.Context(), large("w")))
+					successor := claim(f, storeOn(f, f.db, &idemddb.Options{Results: kept, Now: anHourAhead}), "k")
+					must(f, successor.Complete(f.Context(), large("w")))
 
-					if failure != nil {
-						kept.OnGet = func() error { return failure }
+					if c.failure != nil {
+						kept.OnGet = func() error { return c.failure }
 					}
 
-					return "mine", nil
+					return "mine", c.own
 				})
-
-				switch {
-				case failure != nil:
-					is(f, err, failure)
-				case err != nil || !strings.HasPrefix(got, "www"):
-					f.Errorf("got %.5q…, %v", got, err)
+				if !errors.Is(err, c.want) || strings.HasPrefix(got, "www") != (c.want == nil) {
+					f.Errorf("got %.5q…, %v, want %v", got, err, c.want)
 				}
 			})
 		})
@@ -390,6 +390,23 @@ func TestCompletingAgainWithAnotherLargeResultIsFenced(t *testing.T) {
 	}
 }
 
+func TestCompletingAgainWithAResultOfAnotherFormIsFenced(t *testing.T) {
+	t.Parallel()
+
+	forms := map[string][]byte{"none": nil, "in the record": []byte("r"), "outside": large("a"), "too large": make([]byte, 6_500_000)}
+	for first, result := range forms {
+		for second, other := range forms {
+			s, _ := newStore(t, nil)
+			c := claim(t, s, "k")
+			_ = c.Complete(t.Context(), result)
+
+			if err := c.Complete(t.Context(), other); errors.Is(err, idemddb.ErrFenced) != (first != second) {
+				t.Errorf("first %s, then %s: got %v", first, second, err)
+			}
+		}
+	}
+}
+
 func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
 	t.Parallel()
 	eachCompletion(t, idemddb.Options{Cache: 3}, func(f *fixture, kept *shelf, complete func([]byte) error) {
@@ -412,6 +429,10 @@ func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
 
 		if kept.Gets-gets != 3 {
 			f.Errorf("%d reads, want 3", kept.Gets-gets)
+		}
+
+		if got, err := idemddb.Do(f.Context(), f.store, "k", optimistic, anyLarge("b")); !strings.HasPrefix(got, "aaa") || err != nil {
+			f.Errorf("got %.5q…, %v", got, err)
 		}
 	})
 }

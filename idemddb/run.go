@@ -98,9 +98,9 @@ func perform[T any](
 
 var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
 
-// replayed returns the error of an ending whose record may be the answer. It calls the hook for such records.
+// replayed returns the error of an ending whose record is the answer if it has no error. It calls the hook for such records.
 func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
-	if e.Record == nil || e.Err != nil || o.OnReplay == nil {
+	if e.Err != nil || o.OnReplay == nil {
 		return e.Err
 	}
 

@@ -100,7 +100,7 @@ func (s *Store) openResult(ctx context.Context, rec *Record, partition string) e
 
 // sameSealed reports whether a sealed result in a record is this one. Sealing it twice may give other bytes, so it is read.
 func (s *Store) sameSealed(ctx context.Context, partition string, stored types.AttributeValue, result []byte) bool {
-	if _, isSealed := record.ResultIn(stored); !isSealed || s.opts.Codec == nil {
+	if _, isSealed := record.ResultIn(stored); !isSealed {
 		return false
 	}
 

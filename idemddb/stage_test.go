@@ -167,6 +167,9 @@ func TestStageTakesWhatJustFits(t *testing.T) {
 		heavy := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: strings.Repeat("x", 391<<10)}}}
 		must(t, claim(t, s, "message").CompleteWith(t.Context(), nil, heavy))
 		is(t, claim(t, s, "result").CompleteWith(t.Context(), make([]byte, 20<<10), heavy), idemddb.ErrTooLarge)
+
+		e.Messages = heavy.Messages // beside nearly 4 MB of items
+		is(t, claim(t, s, "both").CompleteWith(t.Context(), nil, e), idemddb.ErrBadEffects)
 	})
 }
 

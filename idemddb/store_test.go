@@ -50,6 +50,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
 		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
 		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},
+		{"a long name", db, "t", "n", &idemddb.Options{SortKey: strings.Repeat("s", 256)}, "Options.SortKey: must not be longer than 255 bytes"},
 		{"a TTL attribute named as the key", db, "t", "n", &idemddb.Options{TTLAttribute: "pk"}, `Options.TTLAttribute: "pk" is already`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,6 +64,13 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestNewTakesWhatIsAtTheLimits(t *testing.T) {
+	t.Parallel()
+
+	_, err := idemddb.New(idemddbtest.New(nil), "t", strings.Repeat("n", 255), &idemddb.Options{SortKey: strings.Repeat("s", 255), Lease: time.Millisecond})
+	must(t, err)
+}
+
 // The caller did not look at the error of New, or forgot the work.
 func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	t.Parallel()
@@ -70,6 +78,8 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	var (
 		none = (*idemddb.Store)(nil)
 		work = func(context.Context) (int, error) { return 1, nil }
+
+		neverRun = func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil }
 	)
 
 	s, db := newStore(t, nil)
@@ -81,6 +91,7 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	}{
 		"Do":            {func() { _, _ = idemddb.Do(t.Context(), none, "k", nil, work) }, "nil Store"},
 		"optimistic Do": {func() { _, _ = idemddb.Do(t.Context(), none, "k", optimistic, work) }, "nil Store"},
+		"Run":           {func() { _, _ = idemddb.Run(t.Context(), none, "k", optimistic, neverRun) }, "nil Store"},
 		"Claim":         {func() { _, _, _ = none.Claim(t.Context(), "k", nil) }, "nil Store"},
 		"Begin":         {func() { _, _ = none.Begin(t.Context(), "k", optimistic) }, "nil Store"},
 		"Engine":        {func() { none.Engine() }, "nil Store"},

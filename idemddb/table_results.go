@@ -102,7 +102,7 @@ func (r *tableResults) read(ctx context.Context, in *dynamodb.GetItemInput) (fou
 		out, err := r.getter.GetItem(ctx, in, r.options...)
 
 		switch {
-		case err != nil && wire.Code(err) == "AccessDeniedException":
+		case wire.Code(err) == "AccessDeniedException":
 			return fmt.Errorf("the role needs dynamodb:GetItem: %w", err)
 		case err != nil:
 			return err //nolint:wrapcheck // by get
@@ -122,7 +122,7 @@ func (r *tableResults) read(ctx context.Context, in *dynamodb.GetItemInput) (fou
 func repeat(ctx context.Context, once func(context.Context) error) error {
 	for pause := planner.FirstPause; ; pause = min(2*pause, engine.SettlePause) { //nolint:mnd // each is twice as long
 		err := within(ctx, once)
-		if err == nil || !wire.IsTransient(err) || !sleep.For(ctx, rand.N(pause)) { //nolint:gosec // spreads load, guards nothing
+		if !wire.IsTransient(err) || !sleep.For(ctx, rand.N(pause)) { //nolint:gosec // spreads load, guards nothing
 			return err
 		}
 	}

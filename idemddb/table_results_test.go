@@ -16,6 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // partsOf returns the items of the table that are parts of results, by their partition keys.
@@ -224,6 +225,78 @@ func (s *staleReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opt
 	}
 
 	return s.DB.GetItem(ctx, in, opts...)
+}
+
+// contentless is a client of which the first answer to each request for a part is nil, and the later ones do not say what they cost.
+type contentless struct {
+	*idemddbtest.DB
+
+	puts, gets int
+}
+
+func (c *contentless) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if c.puts++; c.puts == 1 {
+		return nil, nil //nolint:nilnil // as above
+	}
+
+	return c.DB.PutItem(ctx, in, opts...)
+}
+
+func (c *contentless) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if c.gets++; c.gets == 1 {
+		return nil, nil //nolint:nilnil // as above
+	}
+
+	out, err := c.DB.GetItem(ctx, in, opts...)
+	out.ConsumedCapacity = nil
+
+	return out, err
+}
+
+func TestAnAnswerWithoutContentIsNoneOfAPart(t *testing.T) {
+	t.Parallel()
+
+	client := &contentless{}
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { client.DB = db; return client }, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
+
+		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) || client.puts != 2 || client.gets != 2 {
+			f.Errorf("replayed %d bytes after %d writes and %d reads, want 2 of each", len(got), client.puts, client.gets)
+		}
+	})
+}
+
+func TestTheErrorOfAPartSaysWhichOneAndWhy(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "PutItem" {
+				return idemddbtest.AccessDenied
+			}
+
+			return idemddbtest.None
+		})
+
+		if err := c.Complete(f.Context(), large("a")); err == nil || !strings.Contains(err.Error(), "part 1: ") || wire.Code(err) != "AccessDeniedException" {
+			f.Errorf("got %v, want that part 1 is denied", err)
+		}
+
+		f.db.Intercept(nil)
+		must(f, claim(f, f.store, "kept").Complete(f.Context(), large("a")))
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "GetItem" {
+				return idemddbtest.ServerError
+			}
+
+			return idemddbtest.None
+		})
+
+		_, _, err := f.store.Claim(f.Context(), "kept", nil)
+		if err == nil || !strings.Contains(err.Error(), "part 1: ") || strings.Contains(err.Error(), "the role needs") {
+			f.Errorf("got %v, want that part 1 is not answered", err)
+		}
+	})
 }
 
 func TestAPartThatIsNotFoundIsReadConsistently(t *testing.T) {

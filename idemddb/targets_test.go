@@ -171,6 +171,23 @@ func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 	})
 }
 
+// No redelivery sends a parked message, so the caller is told of it.
+func TestWithoutASweepTheCallerIsToldOfAParkedMessage(t *testing.T) {
+	t.Parallel()
+
+	var told []idemddb.Kind
+
+	s, _ := newStore(t, sendingBy(func([]idemddb.Message) []error { return []error{idemddb.ErrUnsendable} }))
+	ctx := idemddb.OnUnsent(t.Context(), func(e idemddb.Event) { told = append(told, e.Kind) })
+
+	_, err := s.Commit(ctx, "k", nil, nil, oneMessage)
+	must(t, err)
+
+	if !slices.Equal(told, []idemddb.Kind{idemddb.KindParked}) {
+		t.Errorf("told of %q, want the parked message", told)
+	}
+}
+
 // The completing process sends them just now.
 func TestADuplicateOfAYoungRecordIsNoEventOfItsMessages(t *testing.T) {
 	t.Parallel()

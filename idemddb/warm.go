@@ -61,7 +61,7 @@ func endpointParameters(ctx context.Context, o *dynamodb.Options) dynamodb.Endpo
 		return p
 	}
 
-	if found, err := o.Credentials.Retrieve(ctx); err == nil && found.AccountID != "" && o.AccountIDEndpointMode != aws.AccountIDEndpointModeDisabled {
+	if found, err := o.Credentials.Retrieve(ctx); err == nil && found.AccountID != "" {
 		p.AccountId = aws.String(found.AccountID)
 	}
 

@@ -78,13 +78,8 @@ func (w *Work) Fits(result []byte) bool {
 		length += length/3 + 4<<10 //nolint:mnd // as above
 	}
 
-	fits := func(length int) bool { return w.store.checkSize(w.partition, length, w.effects) == nil }
-
-	return fits(length) || w.store.outside().takes(length) && fits(maxKept)
+	return w.store.checkSize(w.partition, length, w.effects) == nil || w.store.outside().takes(length)
 }
-
-// maxKept is above what a record holds of a result that is kept outside of it, in bytes.
-const maxKept = 600
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)
 
@@ -173,7 +168,7 @@ func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	nothing := (!w.staged || w.effects.isEmpty()) && w.failed == nil
+	nothing := w.effects.isEmpty() && w.failed == nil
 
 	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }

@@ -86,6 +86,26 @@ func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	})
 }
 
+// The completion that the work wrote by itself is not that of another worker: the value is that of the work.
+func TestTheRecordOfTheOwnCompletionIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		value, err := f.do(nil, func(ctx context.Context) (string, error) {
+			c, _ := idemddb.FromContext(ctx)
+			f.db.Intercept(always(idemddbtest.LostReply))
+			is(f, c.Complete(ctx, []byte(`"early"`)), idemddb.ErrUnrecorded)
+			f.db.Intercept(nil)
+
+			return "receipt", nil
+		})
+		must(f, err)
+
+		if value != "receipt" {
+			f.Errorf("got %q", value)
+		}
+	})
+}
+
 // A wrapper writes the error into its log.
 func TestTheErrorOfAKeyThatItsHandlerEndedCountsItsAttempts(t *testing.T) {
 	t.Parallel()
@@ -156,4 +176,77 @@ func TestWhatARefusedCompletionSaysOfItsWork(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A wrapper that ends without an answer says whether the work may have had an effect.
+func TestWorkHasPerhapsHadAnEffectUnlessItIsStaged(t *testing.T) {
+	t.Parallel()
+
+	never := permanentError{errClosed}
+
+	for name, c := range map[string]struct {
+		opts   *idemddb.ClaimOptions
+		stages []idemddb.Effects
+		err    error
+		want   bool
+	}{
+		"it succeeds":                          {nil, nil, nil, true},
+		"it succeeds and stages nothing":       {nil, []idemddb.Effects{{}}, nil, true},
+		"it succeeds and stages an item":       {nil, []idemddb.Effects{items(counted("a"))}, nil, false},
+		"it succeeds, and its item is refused": {nil, []idemddb.Effects{tooBig()}, nil, false},
+		"it fails":                             {nil, nil, errClosed, false},
+		"it fails for good":                    {nil, nil, never, true},
+		"it has staged and fails for good":     {nil, []idemddb.Effects{items(counted("a"))}, never, true},
+		"it has no claim and fails for good":   {optimistic, nil, never, false},
+	} {
+		s, _ := newStore(t, nil)
+		work := beginWork(t, s, "k", c.opts)
+		ctx := work.Context(t.Context())
+
+		for _, e := range c.stages {
+			_ = idemddb.Stage(ctx, e)
+		}
+
+		if got := work.HasEffect(c.err); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+func TestTheContextOfWorkEndsWithIt(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	work := beginWork(t, s, "settled", nil)
+	settled := work.Context(t.Context())
+	must(t, work.Settle(t.Context(), nil, nil).Err)
+
+	stopped, stop := claim(t, s, "stopped").Keep(t.Context())
+	stop()
+
+	if settled.Err() == nil || stopped.Err() == nil {
+		t.Errorf("settled: %v, stopped: %v, want both to have ended", settled.Err(), stopped.Err())
+	}
+}
+
+// The code may run on for long after the context of its call.
+func TestTheClaimOfAbandonedWorkIsKeptAfterItsContext(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work := beginWork(f, f.store, "k", nil)
+
+		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		stop, err := work.Abandon(ctx)
+		must(f, err)
+
+		defer stop()
+
+		<-time.After(2 * time.Minute)
+
+		if !work.Claim().Held() {
+			f.Error("the claim is not kept")
+		}
+	})
 }

@@ -68,14 +68,14 @@ var largeMutants = []mutant{
 	{
 		why:  "a request of a part that is throttled is not made again",
 		file: "idemddb/table_results.go",
-		old:  `if err == nil || !wire.IsTransient(err) || `,
-		new:  `if true || err == nil || !wire.IsTransient(err) || `,
+		old:  `if !wire.IsTransient(err) || `,
+		new:  `if true || !wire.IsTransient(err) || `,
 		pkg:  "idemddb", run: "TestThePartsOfAResultOutlastPassingTrouble",
 	},
 	{
 		why:  "a read that is denied is made again and again",
 		file: "idemddb/table_results.go",
-		old:  `if err == nil || !wire.IsTransient(err) || `,
+		old:  `if !wire.IsTransient(err) || `,
 		new:  `if err == nil || `,
 		pkg:  "idemddb", run: "TestARoleWithoutGetItemIsToldWhatItLacks",
 	},
@@ -96,8 +96,8 @@ var largeMutants = []mutant{
 	{
 		why:  "more parts are put than a reader takes",
 		file: "idemddb/results.go",
-		old:  `p.Results != nil && length <= p.most`,
-		new:  `p.Results != nil`,
+		old:  `return length <= p.most`,
+		new:  `return p.Results != nil`,
 		pkg:  "idemddb", run: "TestResultsOfEachSizeAreReplayed",
 	},
 	{
@@ -110,8 +110,8 @@ var largeMutants = []mutant{
 	{
 		why:  "an answer of HTTP that fits beside the record counts as too large",
 		file: "idemddb/work.go",
-		old:  `fits(length) || w.store.outside().takes(length) && fits(maxKept)`,
-		new:  `fits(length)`,
+		old:  `w.effects) == nil || w.store.outside().takes(length)`,
+		new:  `w.effects) == nil`,
 		pkg:  "lambdawrap", run: "TestHTTPALargeAnswerIsReplayedWhole",
 	},
 	{

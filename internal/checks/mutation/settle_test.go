@@ -35,9 +35,11 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
-		old:  `if err == nil && s.opts.Cache > 0`,
-		new:  `if (err == nil || errors.Is(err, ErrFenced)) && s.opts.Cache > 0`,
-		pkg:  "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
+		old: `if err == nil {
+		c.keepRecord`,
+		new: `if err == nil || errors.Is(err, ErrFenced) {
+		c.keepRecord`,
+		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
 		why:  "a cached record has the times of the last try, not those that were stored",
@@ -132,7 +134,7 @@ var settleMutants = []mutant{
 	{
 		why:  "a release after the settlement of the claim costs a request and an event",
 		file: "idemddb/complete.go",
-		old:  `case c.settling && (!anew || c.settled != ""):`,
+		old:  `case c.settling && !anew:`,
 		new:  `case c.settling && c.store == nil:`,
 		pkg:  "idemddb", run: "TestADeferredReleaseOfASettledClaimDoesNothing",
 	},

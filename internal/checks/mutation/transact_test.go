@@ -96,8 +96,8 @@ var transactMutants = []mutant{
 	{
 		why:  "a completion whose record is gone says that nothing was written, although a try had no answer",
 		file: "idemddb/complete_with.go",
-		old:  `err == nil && j.unknown && j.answer.Outcome`,
-		new:  `err == nil && false && j.answer.Outcome`,
+		old:  `if j.unknown && j.answer.Outcome`,
+		new:  `if false && j.answer.Outcome`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_record_that_is_gone",
 	},
 	{
