@@ -128,6 +128,8 @@ aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $0
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
+	@wide=$$(git ls-files '*.go' | grep -v -e testdata/ -e _test.go | xargs grep -nE '^\s*// \S.{127}') || true; \
+	  [ -z "$$wide" ] || { printf 'comments of more than 130 columns:\n%s\n' "$$wide"; exit 1; }
 	go vet ./... ./functions/testdata/...
 	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
