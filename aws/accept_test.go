@@ -1,4 +1,5 @@
-// Package aws_test tries accept.py in an account that is a file: it must refuse what was not asked for, and leave nothing that it made.
+// Package aws_test tries accept.py in an account that is a file: it must refuse what was not asked for, and leave nothing that it
+// made.
 package aws_test
 
 import (
@@ -17,7 +18,8 @@ const (
 	bystander = "idemddb-of-somebody-else"
 )
 
-// account is the file, and the programs that accept.py calls: the Go command makes the tables of the contract, and sam makes the stack's.
+// account is the file, and the programs that accept.py calls: the Go command makes the tables of the contract, and sam makes the
+// stack's.
 type account struct {
 	file, tools string
 	env         []string

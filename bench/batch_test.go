@@ -150,7 +150,8 @@ func (r *run) completeDuplicates(batches []events.SQSEvent) {
 	}
 }
 
-// openConnection handles a batch of new messages, because a Lambda function has an open connection in all invocations but the first.
+// openConnection handles a batch of new messages, because a Lambda function has an open connection in all invocations but the
+// first.
 func (r *run) openConnection(number int) {
 	unique := workload{size: r.row.workload.size}
 	r.deliver(unique.batch(number))

@@ -139,8 +139,8 @@ func request(wrap func(http.Handler) http.Handler) call {
 	}
 }
 
-// waiters is a row of a key whose work takes five seconds, and of those who wait for it meanwhile. By hand each of them asks by itself, after
-// pauses of 50 ms to 1 s.
+// waiters is a row of a key whose work takes five seconds, and of those who wait for it meanwhile. By hand each of them asks by
+// itself, after pauses of 50 ms to 1 s.
 func waiters() count {
 	const waiting = 1000
 

@@ -19,8 +19,9 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// hotCounts lists the rows of processes that add to few accounts, with every payment twice, and of duplicates among payments to an account
-// each. The batches have ten messages. Unlike make hot, which has real processes and functions/payments, these rows have no announcements.
+// hotCounts lists the rows of processes that add to few accounts, with every payment twice, and of duplicates among payments to
+// an account each. The batches have ten messages. Unlike make hot, which has real processes and functions/payments, these rows
+// have no announcements.
 func hotCounts() []count {
 	var all []count
 

@@ -73,7 +73,8 @@ func claims(w workload, workers int, name string) count {
 		})
 }
 
-// effects are handlers that stage something: an item after a claim, an item without a claim, an addition to one account, a message.
+// effects are handlers that stage something: an item after a claim, an item without a claim, an addition to one account, a
+// message.
 func effects(w workload, name string) []count {
 	const workers = 10
 

@@ -34,8 +34,8 @@ type figures struct {
 	cpu, took                         time.Duration
 }
 
-// measure counts what a side takes for the rounds of a row. The first round is not counted, because only then a process learns how long its
-// requests take; very large ones have no such round.
+// measure counts what a side takes for the rounds of a row. The first round is not counted, because only then a process learns
+// how long its requests take; very large ones have no such round.
 func (c *count) measure(t *testing.T, side open) (f figures) {
 	t.Helper()
 

@@ -22,20 +22,23 @@
 // A benchmark fails if a message is reported as failed, if the handler runs too often or too seldom, or if a count misses its
 // target (targets_test.go). Times have targets, too, but they depend on the machine, so benchstat's table must be read: with one
 // worker, 3 ms and a handler that takes no time, library needs at most 0.15 of the wall time and 0.25 of the processor time of
-// handwritten (workload unique), and library-single at most its processor time; with a handler of 5 ms, wall/handler is at most 1.25.
+// handwritten (workload unique), and library-single at most its processor time; with a handler of 5 ms, wall/handler is at most
+// 1.25.
 //
 // # Every row beside the same by hand
 //
-// The table of docs/performance.md has a row for everything that the library is used for: batches, effects, calls, waiters, streams, few
-// items. It is measured in this process, in virtual time (count_test.go), so that counts are nearly the same in each run:
+// The table of docs/performance.md has a row for everything that the library is used for: batches, effects, calls, waiters,
+// streams, few items. It is measured in this process, in virtual time (count_test.go), so that counts are nearly the same in each
+// run:
 //
 //	make bench-check            compares the counts with the page
 //	make bench-check WRITE=1    writes the page
 //
 // # Few items that all workers write to
 //
-// BenchmarkBatch has one process, and its messages have nothing in common. Program hot, in the folder of this name, has several worker
-// processes whose transactions meet at a few accounts, and counts what that costs beside one transaction a message written by hand:
+// BenchmarkBatch has one process, and its messages have nothing in common. Program hot, in the folder of this name, has several
+// worker processes whose transactions meet at a few accounts, and counts what that costs beside one transaction a message written
+// by hand:
 //
 //	make hot                             ten accounts, six processes, every payment twice; about 20 seconds
 //	make hot FLAGS='-accounts 1'         one account

@@ -34,8 +34,8 @@ func sections() []section {
 	}
 }
 
-// The margins of the check: a count is worse than the page's if it is more than this above it. What happens at one instant has no order that
-// is always the same, conflicts wait for times that are drawn, and a collection of garbage empties pools.
+// The margins of the check: a count is worse than the page's if it is more than this above it. What happens at one instant has no
+// order that is always the same, conflicts wait for times that are drawn, and a collection of garbage empties pools.
 const (
 	margin         = 1.05
 	conflictMargin = 1.3

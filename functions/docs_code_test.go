@@ -14,7 +14,8 @@ var (
 	pictureArrow = regexp.MustCompile(`(?m)^    (\w+) --> (\w+)$`)
 )
 
-// The picture of the way of a message shows packages. Each arrow is an import, and no package imports one that has an arrow to it.
+// The picture of the way of a message shows packages. Each arrow is an import, and no package imports one that has an arrow to
+// it.
 func TestThePictureOfTheCodeShowsItsImports(t *testing.T) {
 	t.Parallel()
 

@@ -20,7 +20,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// The costs on the page are those that the engine in memory counts: write units and requests of a message, alone and in a batch of ten.
+// The costs on the page are those that the engine in memory counts: write units and requests of a message, alone and in a batch
+// of ten.
 func TestEffectsPageHasTheCostsThatAreMeasured(t *testing.T) {
 	t.Parallel()
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A mapping in the mode Queue (share groups) has no order, and nobody has read up what it does with the offsets of an answer. So lambdawrap.Kafka
-// is not for it, and no template and no page of ours may ask for it.
+// A mapping in the mode Queue (share groups) has no order, and nobody has read up what it does with the offsets of an answer. So
+// lambdawrap.Kafka is not for it, and no template and no page of ours may ask for it.
 func TestNoTemplateReadsKafkaByShareGroups(t *testing.T) {
 	t.Parallel()
 

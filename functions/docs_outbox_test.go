@@ -17,7 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
-// The programs of docs/outbox.md, as its template deploys them: a payment whose receipt is sent, two whose receipts are not, and the relay.
+// The programs of docs/outbox.md, as its template deploys them: a payment whose receipt is sent, two whose receipts are not, and
+// the relay.
 func TestProgramsOfTheOutboxPageSendEachReceipt(t *testing.T) {
 	t.Parallel()
 
@@ -112,8 +113,8 @@ func agePage(t *testing.T, cloud *fakeAWS) {
 	}
 }
 
-// checkGranted wants a function to have exactly the actions that it sends. The payments function may claim keys, too: it has on the table of
-// records what that of the sample has.
+// checkGranted wants a function to have exactly the actions that it sends. The payments function may claim keys, too: it has on
+// the table of records what that of the sample has.
 func checkGranted(t *testing.T, page template, name string, sent map[string]map[string]bool) {
 	t.Helper()
 
@@ -145,7 +146,8 @@ func checkGranted(t *testing.T, page template, name string, sent map[string]map[
 	}
 }
 
-// checkPageLog wants lines of these levels and outcomes, in any order, which name the message and its target and hold nothing of its body.
+// checkPageLog wants lines of these levels and outcomes, in any order, which name the message and its target and hold nothing of
+// its body.
 func checkPageLog(t *testing.T, observed story, want ...string) {
 	t.Helper()
 
@@ -173,7 +175,8 @@ func checkPageLog(t *testing.T, observed story, want ...string) {
 	}
 }
 
-// checkPageAlarms wants the alarms of the page to look at metrics that are written, and the relay to say how old the oldest message is.
+// checkPageAlarms wants the alarms of the page to look at metrics that are written, and the relay to say how old the oldest
+// message is.
 func checkPageAlarms(t *testing.T, page template, paid, swept story) {
 	t.Helper()
 

@@ -19,7 +19,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The pages are those at the root, llms.txt among them, and docs/. What they say about the repository is compared with the repository.
+// The pages are those at the root, llms.txt among them, and docs/. What they say about the repository is compared with the
+// repository.
 
 func TestPagesAgreeWithTheRepository(t *testing.T) {
 	t.Parallel()
@@ -29,7 +30,8 @@ func TestPagesAgreeWithTheRepository(t *testing.T) {
 	}
 }
 
-// The programs in testdata are shown on the pages. No other test builds them: "./..." leaves testdata out. go vet reads them in make lint.
+// The programs in testdata are shown on the pages. No other test builds them: "./..." leaves testdata out. go vet reads them in
+// make lint.
 func TestProgramsOfThePagesCompile(t *testing.T) {
 	t.Parallel()
 

@@ -8,8 +8,9 @@ import (
 
 const library = "github.com/idemddb/go-idemddb"
 
-// In the workspace all modules are built on the newest version that one of them requires. A user of one of them would get an older version
-// than the tests ran with. Each version of the AWS SDK is also compiled anew, which took three minutes for cmd/idem.
+// In the workspace all modules are built on the newest version that one of them requires. A user of one of them would get an
+// older version than the tests ran with. Each version of the AWS SDK is also compiled anew, which took three minutes for
+// cmd/idem.
 func TestAllModulesRequireTheSameVersions(t *testing.T) {
 	t.Parallel()
 

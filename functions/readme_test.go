@@ -241,8 +241,8 @@ func recordKept(t *testing.T, db *idemddbtest.DB) time.Duration {
 	return time.Unix(record.Ends, 0).Sub(time.UnixMilli(record.Done))
 }
 
-// started starts the program of a function. It returns a function that invokes it, with the request ids r-1, r-2 and so on, and returns its
-// answer, and one that ends it.
+// started starts the program of a function. It returns a function that invokes it, with the request ids r-1, r-2 and so on, and
+// returns its answer, and one that ends it.
 func started(t *testing.T, cmd *exec.Cmd) (invoke func(event any) string, end func()) {
 	t.Helper()
 

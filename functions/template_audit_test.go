@@ -30,7 +30,8 @@ func (a *fakeAWS) audit(t *testing.T, template template) (observed story) {
 	return observed
 }
 
-// checkAuditMetrics wants each change that a test made by hand to be a violation, and no other one. The page has a row for each metric.
+// checkAuditMetrics wants each change that a test made by hand to be a violation, and no other one. The page has a row for each
+// metric.
 func checkAuditMetrics(t *testing.T, cloud *fakeAWS, judged story) {
 	t.Helper()
 

@@ -84,7 +84,8 @@ func (d dashboard) metrics(t *testing.T) (all []metric) {
 	return all
 }
 
-// The alarm widget has every alarm, and each metric that an alarm looks at has a line. Those of a version are shown for the function.
+// The alarm widget has every alarm, and each metric that an alarm looks at has a line. Those of a version are shown for the
+// function.
 func TestTemplateDashboardShowsEveryAlarm(t *testing.T) {
 	t.Parallel()
 

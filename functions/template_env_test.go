@@ -111,7 +111,8 @@ func variableRead(t *testing.T, path string, call *ast.CallExpr) []string {
 	return []string{name}
 }
 
-// The template declares the endpoints empty, so that `sam local invoke` can override it. That is safe while the SDK takes empty for unset.
+// The template declares the endpoints empty, so that `sam local invoke` can override it. That is safe while the SDK takes empty
+// for unset.
 func TestTemplateEndpointIsUnsetToTheSDK(t *testing.T) {
 	variables := readTemplate(t).functions["Payments"].Environment.Variables
 	value := variables["AWS_ENDPOINT_URL_DYNAMODB"]

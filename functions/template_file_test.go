@@ -243,8 +243,8 @@ func (a alarm) metrics() []metric {
 	return all
 }
 
-// looksAt is what the alarm compares with its threshold, such as "AWS/SQS Age Maximum [{QueueName Q}] > 60", or, where it calculates,
-// "a + b > 0; a: AWS/SQS Age Maximum [{QueueName Q}]; b: …".
+// looksAt is what the alarm compares with its threshold, such as "AWS/SQS Age Maximum [{QueueName Q}] > 60", or, where it
+// calculates, "a + b > 0; a: AWS/SQS Age Maximum [{QueueName Q}]; b: …".
 func (a alarm) looksAt() string {
 	if len(a.Metrics) == 0 {
 		return fmt.Sprint(a.Namespace, " ", a.MetricName, " ", a.Statistic, " ", a.Dimensions, " > ", a.Threshold)

@@ -27,11 +27,12 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// outlasted is the outage of a table that makes no dead letter with the template's own MaxReceiveCount. The template's head states it, too.
+// outlasted is the outage of a table that makes no dead letter with the template's own MaxReceiveCount. The template's head
+// states it, too.
 const outlasted = 20 * time.Minute
 
-// shortestRetryTime is the shortest time from the first of n receives to the last one, by the back-off of lambdawrap: 1 s after the first
-// failure, then twice as long each time, and 450 s at the most.
+// shortestRetryTime is the shortest time from the first of n receives to the last one, by the back-off of lambdawrap: 1 s after
+// the first failure, then twice as long each time, and 450 s at the most.
 func shortestRetryTime(n int) (d time.Duration) {
 	const limit = 450 * time.Second
 
@@ -82,8 +83,8 @@ func TestTemplateOutlastsAnOutage(t *testing.T) {
 	}
 }
 
-// What is out. Requests that fail are tried again within the invocation, so that a receive lasts longer; a handler that fails at once uses
-// its receives up in the shortest time.
+// What is out. Requests that fail are tried again within the invocation, so that a receive lasts longer; a handler that fails at
+// once uses its receives up in the shortest time.
 const (
 	accountsThrottle = "the table of accounts throttles"
 	nothingAnswers   = "DynamoDB does not answer"
@@ -193,8 +194,8 @@ func (sent) Send(_ context.Context, _ string, messages []idemddb.Message) []erro
 	return make([]error, len(messages))
 }
 
-// run sends eight payments in the course of the outage, the first at its beginning, and returns the number of dead letters. Every other
-// payment must be counted once.
+// run sends eight payments in the course of the outage, the first at its beginning, and returns the number of dead letters. Every
+// other payment must be counted once.
 func (o *outage) run(t *testing.T, receives int) (letters int) {
 	t.Helper()
 

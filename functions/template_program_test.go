@@ -28,8 +28,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
-// The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, the API
-// through every answer, then the relay with what both left unsent, then the auditor with all changes of the records. What they send, how long they mean a record to last, and what they write to their logs.
+// The functions as they are built and deployed, on the template's environment: payments through every end that a message can
+// have, the API through every answer, then the relay with what both left unsent, then the auditor with all changes of the
+// records. What they send, how long they mean a record to last, and what they write to their logs.
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
@@ -132,7 +133,8 @@ func (p *programs) checkRoles(t *testing.T) {
 	})
 	checkActions(t, p.template.statements("ApiRole"), p.ofAPI, map[string][]string{
 		"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
-		// PartiQL: several requests at a time. GetItem: of an answer of more than 32 KB, which this API does not have, and one that is made of it may
+		// PartiQL: several requests at a time. GetItem: of an answer of more than 32 KB, which this API does not have, and one that is
+		// made of it may
 		"RecordTable.Arn": {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLSelect", "dynamodb:GetItem"},
 	})
 	checkActions(t, p.template.statements("RelayRole"), p.ofRelay, map[string][]string{
@@ -303,7 +305,8 @@ func checkRules(t *testing.T, template template) {
 	}
 }
 
-// fakeAWS answers as DynamoDB does, takes what other services are sent, and remembers the IAM actions that this took, by resource.
+// fakeAWS answers as DynamoDB does, takes what other services are sent, and remembers the IAM actions that this took, by
+// resource.
 type fakeAWS struct {
 	db     *idemddbtest.DB
 	server *httptest.Server

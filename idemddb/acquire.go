@@ -26,17 +26,18 @@ import (
 //     then call Complete.
 //   - A record: the work was done before, and the record holds its result.
 //
-// It costs 1 request and 1 WCU for each KB of the record, and 2 requests for a record past its retention that Time to Live has not
-// deleted yet. A record from Options.Cache costs none. The claim lasts for Options.Lease, but not beyond ctx's deadline.
+// It costs 1 request and 1 WCU for each KB of the record, and 2 requests for a record past its retention that Time to Live has
+// not deleted yet. A record from Options.Cache costs none. The claim lasts for Options.Lease, but not beyond ctx's deadline.
 //
 // A claim that is returned is held: if less than half of its lease is left when its answer arrives, after an outage for example,
 // the lease is extended first, with one more request.
 //
 // Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
 // finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
-// ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without a worker, until the lease ends. A request without an answer
-// is sent again until Options.ClaimPatience or ctx ends. If the key is completed and its result is kept beside the record and cannot
-// be read now, that is an error, too; a result that is not the one of the record is ErrCorrupt.
+// ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without
+// a worker, until the lease ends. A request without an answer is sent again until Options.ClaimPatience or ctx ends. If the key
+// is completed and its result is kept beside the record and cannot be read now, that is an error, too; a result that is not the
+// one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
 	return s.acquire(ctx, key, opts)
 }
@@ -53,7 +54,8 @@ type acquisition struct {
 	skipResult  bool
 	answers     int // of the group, when this claim began
 
-	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at once.
+	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at
+	// once.
 	claim        *Claim
 	committed    *record.Stored // the record of this very commit: an earlier try of it was applied
 	isShort      bool           // the claim's lease is less than half of the one that it could have now
@@ -118,8 +120,8 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	return a.claim, a.record, a.err
 }
 
-// useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
-// unless the caller does not need it.
+// useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads
+// its result, unless the caller does not need it.
 func (a *acquisition) useRecord(ctx context.Context) {
 	if a.unsentRecord != nil {
 		if err := a.store.sendLeft(ctx, a.group, a.key, a.Partition, a.unsentRecord); err != nil {
@@ -180,9 +182,10 @@ func (a *acquisition) try(ctx context.Context) {
 	}
 }
 
-// repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The function writes
-// under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised
-// by its owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
+// repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The
+// function writes under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier
+// turn wrote is recognised by its owner token. repeatWhileChanged returns true if it ends only because no time is left for
+// another turn.
 func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
@@ -330,8 +333,8 @@ func (a *acquisition) observe(ctx context.Context) {
 	a.store.opts.Observe(ctx, e)
 }
 
-// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
-// The request id is there for operators.
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by
+// it. The request id is there for operators.
 func newToken(requestID string) string {
 	if requestID == "" {
 		return rand.Text()

@@ -11,9 +11,10 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
-// Add adds numbers to attributes of one item, which is made if it is missing. The additions of several messages to one item are one update of
-// their transaction, so that many workers can add to few items: each message counts exactly once, and an item costs its write units once
-// for all messages of a transaction. Additions of other Requires or Unless, and other writes of the item, have a transaction of their own.
+// Add adds numbers to attributes of one item, which is made if it is missing. The additions of several messages to one item are
+// one update of their transaction, so that many workers can add to few items: each message counts exactly once, and an item costs
+// its write units once for all messages of a transaction. Additions of other Requires or Unless, and other writes of the item,
+// have a transaction of their own.
 type Add struct {
 	// Table is the table of the item, by its name or its ARN. Required.
 	Table string
@@ -21,14 +22,14 @@ type Add struct {
 	// Key is the primary key of the item. Required. The record of the key itself is ErrBadEffects.
 	Key map[string]types.AttributeValue
 
-	// Values are the numbers by the attributes to which they are added: each a number of at most 38 digits, also below zero. An attribute that
-	// is missing is 0 before. An attribute of the key is ErrBadEffects. Required.
+	// Values are the numbers by the attributes to which they are added: each a number of at most 38 digits, also below zero. An
+	// attribute that is missing is 0 before. An attribute of the key is ErrBadEffects. Required.
 	Values map[string]types.AttributeValue
 
-	// Requires are attributes that the item must have, and Unless are attributes that it must not have, such as closed. If the item has
-	// one of Unless or lacks one of Requires, the answer is *EffectError. It is ErrBadEffects to name an attribute in both of them, one of
-	// Values, or an attribute of the key in Unless. No other condition is possible: two withdrawals of 100 from 100 both pass balance >= 100
-	// when they are joined, and no order of them does that. Who needs one stages an item of Effects.Items.
+	// Requires are attributes that the item must have, and Unless are attributes that it must not have, such as closed. If the item
+	// has one of Unless or lacks one of Requires, the answer is *EffectError. It is ErrBadEffects to name an attribute in both of
+	// them, one of Values, or an attribute of the key in Unless. No other condition is possible: two withdrawals of 100 from 100 both
+	// pass balance >= 100 when they are joined, and no order of them does that. Who needs one stages an item of Effects.Items.
 	//
 	// Both default to none: the numbers are always added.
 	Requires, Unless []string
@@ -125,7 +126,8 @@ func (e *Effects) writes() []types.TransactWriteItem {
 	return all
 }
 
-// additions returns Adds as they travel: those to one item under one condition are one. identities are those of Adds, which have been checked.
+// additions returns Adds as they travel: those to one item under one condition are one. identities are those of Adds, which have
+// been checked.
 func (e *Effects) additions(identities []string) []protocol.Addition {
 	var all []protocol.Addition
 

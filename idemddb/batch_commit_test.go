@@ -154,7 +154,8 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 	}
 }
 
-// The messages of completions that are written together are sent together, and a claim that is completed with effects is not waited for.
+// The messages of completions that are written together are sent together, and a claim that is completed with effects is not
+// waited for.
 func TestClaimsOfABatchThatAreCompletedWithMessagesShareACallOfTheSender(t *testing.T) {
 	t.Parallel()
 
@@ -503,8 +504,8 @@ func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
 	}
 }
 
-// The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the late request arrives: either all of it is
-// applied or nothing, and no effect happens twice.
+// The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the late request arrives:
+// either all of it is applied or nothing, and no effect happens twice.
 func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 	t.Parallel()
 

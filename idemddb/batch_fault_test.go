@@ -181,7 +181,8 @@ func TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd(t *testing.T
 	})
 }
 
-// A request that is sent again leaves out what nobody waits for any more: a claim would keep its key from others without a worker.
+// A request that is sent again leaves out what nobody waits for any more: a claim would keep its key from others without a
+// worker.
 func TestAClaimWhoseCallerHasLeftIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -246,8 +247,8 @@ func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t 
 	})
 }
 
-// A caller that leaves at the very moment of its answer, which asks for another try, must leave nothing behind that the batch waits
-// for. The scheduler chooses who is first, so the test does it often.
+// A caller that leaves at the very moment of its answer, which asks for another try, must leave nothing behind that the batch
+// waits for. The scheduler chooses who is first, so the test does it often.
 func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -7,8 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A handler has a Store of its own and calls it with the context of its batch. The mutex of one Store does not guard the groups of another one,
-// and what the batch announces is none of its business.
+// A handler has a Store of its own and calls it with the context of its batch. The mutex of one Store does not guard the groups
+// of another one, and what the batch announces is none of its business.
 func TestABatchIsNoGroupOfAnotherStore(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -21,8 +21,8 @@ func TestABatchIsNoGroupOfAnotherStore(t *testing.T) {
 	})
 }
 
-// A claim waits for 0.2 ms, because a member of its batch is at work, and takes 1 ms. The completion that comes after 1.1 ms would wait until 1.3 ms
-// for the claim, if that did not end without a membership at 1.2 ms.
+// A claim waits for 0.2 ms, because a member of its batch is at work, and takes 1 ms. The completion that comes after 1.1 ms
+// would wait until 1.3 ms for the claim, if that did not end without a membership at 1.2 ms.
 func TestAWriteDoesNotWaitForAMemberThatHasLeft(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -42,7 +42,8 @@ func TestAWriteDoesNotWaitForAMemberThatHasLeft(t *testing.T) {
 	})
 }
 
-// The first of two completions waits for the other one, which is still at work. The second one has nobody to wait for: the first claim has left.
+// The first of two completions waits for the other one, which is still at work. The second one has nobody to wait for: the first
+// claim has left.
 func TestTheLastCompletionOfABatchWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

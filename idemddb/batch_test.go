@@ -13,7 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// linger is how long a write waits for others, at most, and longLinger is the same for the first claims of those that are announced.
+// linger is how long a write waits for others, at most, and longLinger is the same for the first claims of those that are
+// announced.
 const (
 	linger = 200 * time.Microsecond
 )
@@ -158,7 +159,8 @@ func TestAKeyNeverStandsTwiceInARequest(t *testing.T) {
 	})
 }
 
-// A refused renewal shows that the claim is lost. Releasing it then costs no request, and the batch does not wait for it any more.
+// A refused renewal shows that the claim is lost. Releasing it then costs no request, and the batch does not wait for it any
+// more.
 func TestALostClaimThatIsReleasedDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

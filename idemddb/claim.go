@@ -18,38 +18,38 @@ type ClaimOptions struct {
 	// stores a digest of it. A record without a fingerprint matches any. Defaults to "": inputs under one key are not compared.
 	Fingerprint string
 
-	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the key
-	// again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key,
-	// one of them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way when its work is done, and each try
-	// costs one transaction. Zero and negative: it does not wait.
+	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the
+	// key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key, one of
+	// them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way
+	// when its work is done, and each try costs one transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
 	// NeedResult makes Run and Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
 	// Defaults to false: Run returns a record without a result, Do a zero value, and neither an error.
 	NeedResult bool
 
-	// OnReplay is called by Run and Do with the record that is their answer, when another run has completed the key: to check that the
-	// answer still holds, or to replace record.Result. Its error is that of the call; the key stays completed, and the next call calls
-	// OnReplay again. Its panic goes on. Claim and Commit ignore it. Defaults to nil.
+	// OnReplay is called by Run and Do with the record that is their answer, when another run has completed the key: to check that
+	// the answer still holds, or to replace record.Result. Its error is that of the call; the key stays completed, and the next call
+	// calls OnReplay again. Its panic goes on. Claim and Commit ignore it. Defaults to nil.
 	OnReplay func(ctx context.Context, record *Record) error
 
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
-	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the other
-	// returns its value. [FromContext] has no claim then. Claim and Run return an error. Defaults to false.
+	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the
+	// other returns its value. [FromContext] has no claim then. Claim and Run return an error. Defaults to false.
 	Optimistic bool
 
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
 	// only the cost of a claim in a shared request: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
 
-	// SkipResult says that the caller does not need the Result of a record: one that is kept beside it is then not read. Do ignores it.
-	// Defaults to false.
+	// SkipResult says that the caller does not need the Result of a record: one that is kept beside it is then not read. Do ignores
+	// it. Defaults to false.
 	SkipResult bool
 }
 
-// Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with Complete,
-// Release or Fail. It is safe for concurrent use. The methods of a nil Claim panic: Store.Claim returns nil if the key was
-// completed before, and then its record is the answer.
+// Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with
+// Complete, Release or Fail. It is safe for concurrent use. The methods of a nil Claim panic: Store.Claim returns nil if the key
+// was completed before, and then its record is the answer.
 type Claim struct {
 	held        protocol.Held
 	store       *Store
@@ -75,28 +75,29 @@ type Claim struct {
 // Key returns the key as it was claimed.
 func (c *Claim) Key() string { c.mustExist(); return c.key }
 
-// Fence returns the fencing token: a number that is higher than that of every earlier claim of the key. Store it with the effect, and
-// let the other system refuse a lower one than it has seen; then not even a worker that outlived its lease can do harm. It also
-// rises across a deletion of the record, unless the key is deleted and claimed again within the difference of the clocks, or a
-// claim that was sent before the deletion is applied after it.
+// Fence returns the fencing token: a number that is higher than that of every earlier claim of the key. Store it with the effect,
+// and let the other system refuse a lower one than it has seen; then not even a worker that outlived its lease can do harm. It
+// also rises across a deletion of the record, unless the key is deleted and claimed again within the difference of the clocks, or
+// a claim that was sent before the deletion is applied after it.
 func (c *Claim) Fence() int64 { c.mustExist(); return c.held.Fence }
 
-// Attempt returns how many claims of the key have begun work, this one included: 1 for the first. A claim whose worker died counts,
-// whether its work had begun or not.
+// Attempt returns how many claims of the key have begun work, this one included: 1 for the first. A claim whose worker died
+// counts, whether its work had begun or not.
 func (c *Claim) Attempt() int { c.mustExist(); return c.held.Attempt }
 
 // Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
 func (c *Claim) Takeover() bool { c.mustExist(); return c.held.Previous != 0 }
 
-// Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over by Options.Now, and no
-// write of it was fenced.
+// Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over
+// by Options.Now, and no write of it was fenced.
 func (c *Claim) Held() bool {
 	c.mustExist()
 
 	return c.store.disabled || c.isHeld()
 }
 
-// TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
+// TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace;
+// else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }
 
 // Deadline returns the end of the lease by Options.Now, as last renewed.
@@ -108,13 +109,14 @@ func (c *Claim) Deadline() time.Time {
 	return c.lease
 }
 
-// Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
-// the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
-// taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
+// Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context
+// carries the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another
+// worker has taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no
+// request.
 //
-// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal goes on when ctx ends, because the
-// work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
-// the deadline of ctx, or of the invocation.
+// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal goes on when ctx ends, because
+// the work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes
+// beyond the deadline of ctx, or of the invocation.
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
@@ -166,8 +168,9 @@ func (c *Claim) isSettling() bool {
 	return c.settling
 }
 
-// stamps returns the function that reads the clock for one try. The lease is measured from before the request is sent, so the holder never
-// trusts it for longer than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+// stamps returns the function that reads the clock for one try. The lease is measured from before the request is sent, so the
+// holder never trusts it for longer than the record says. What is left until the deadline is a duration, so its clock and
+// Options.Now are never compared.
 func (s *Store) stamps(deadline time.Time) func() protocol.Stamp {
 	return func() protocol.Stamp {
 		lease := s.opts.Lease
@@ -224,8 +227,8 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 	return fenced
 }
 
-// fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
-// the caller may answer with it.
+// fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result,
+// because the caller may answer with it.
 func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error) *FencedError {
 	fenced := &FencedError{Key: c.key, Held: c.held.Fence}
 

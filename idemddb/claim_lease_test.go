@@ -90,8 +90,8 @@ func TestNoWorkBeginsOnALeaseThatEndedBeforeItsAnswerCame(t *testing.T) {
 	}, func(f *fixture) { f.bothWork(f.throughDo) })
 }
 
-// claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones with an error
-// until the outage is over.
+// claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones
+// with an error until the outage is over.
 func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *idemddb.Claim {
 	f.Helper()
 	f.existing("k")
@@ -186,8 +186,8 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 	}
 }
 
-// The answer came so late that less than half of the lease was left, and the extension is refused: another worker has the key. What is left of
-// the own lease is worth nothing then.
+// The answer came so late that less than half of the lease was left, and the extension is refused: another worker has the key.
+// What is left of the own lease is worth nothing then.
 func TestAClaimWhoseExtensionIsRefusedIsNotReturned(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{ClaimPatience: time.Minute, Single: true}, func(f *fixture) {
@@ -214,8 +214,8 @@ func TestAClaimWhoseExtensionIsRefusedIsNotReturned(t *testing.T) {
 	})
 }
 
-// The invocation is over, and its context is not: a handler has made a context of its own. The record must not say that its lease was over
-// before the claim was made, or the next worker would take over what nobody has held.
+// The invocation is over, and its context is not: a handler has made a context of its own. The record must not say that its lease
+// was over before the claim was made, or the next worker would take over what nobody has held.
 func TestAClaimBehindTheDeadlineHasNoLeaseFromBeforeIt(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

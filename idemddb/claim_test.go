@@ -61,8 +61,8 @@ func eachWay(t *testing.T, opts *idemddb.Options, check func(*fixture, claimer))
 
 const redeliveredWay = "Batch.Claim, redelivered"
 
-// existing returns how many attempts a key has. If it is claimed as redelivered, the key is claimed and released first, so that the
-// first statement for it is applied.
+// existing returns how many attempts a key has. If it is claimed as redelivered, the key is claimed and released first, so that
+// the first statement for it is applied.
 func (f *fixture) existing(key string) int {
 	if !strings.HasSuffix(f.Name(), strings.ReplaceAll(redeliveredWay, " ", "_")) {
 		return 0

@@ -2,24 +2,25 @@ package idemddb
 
 import "context"
 
-// Codec turns what is stored of results, of answers of HTTP and of messages into other bytes and back, such as by encryption or compression. The
-// record then holds what Seal returned, and so does what is kept beside it. It must be safe for concurrent use.
+// Codec turns what is stored of results, of answers of HTTP and of messages into other bytes and back, such as by encryption or
+// compression. The record then holds what Seal returned, and so does what is kept beside it. It must be safe for concurrent use.
 //
-// A Store with a Codec still reads what was stored without one. What was sealed needs a Codec that opens it in every process that reads it:
-// the workers, and of messages also the sweep. To rotate a key, first give each of them a Codec that opens both, and then let it seal with
-// the new key; the old key is needed until the last record that it sealed has ended.
+// A Store with a Codec still reads what was stored without one. What was sealed needs a Codec that opens it in every process that
+// reads it: the workers, and of messages also the sweep. To rotate a key, first give each of them a Codec that opens both, and
+// then let it seal with the new key; the old key is needed until the last record that it sealed has ended.
 //
-// What is not sealed: the idempotency key (Options.HashKeys), the text of the last failure, the target of a message ([Message].To), and the
-// items of [Effects], which are the caller's own.
+// What is not sealed: the idempotency key (Options.HashKeys), the text of the last failure, the target of a message
+// ([Message].To), and the items of [Effects], which are the caller's own.
 type Codec interface {
-	// Seal returns what is stored in the place of plain, which it must not change. It may return something else each time. If a result cannot be
-	// sealed, its key is completed without it, as one that is too large: the work is done. If a message cannot be, the error is that of [Stage],
-	// [Claim.CompleteWith] or [Store.Commit], and nothing is written. Seal returns when ctx ends; for a result that is after at most 5 s.
+	// Seal returns what is stored in the place of plain, which it must not change. It may return something else each time. If a
+	// result cannot be sealed, its key is completed without it, as one that is too large: the work is done. If a message cannot be,
+	// the error is that of [Stage], [Claim.CompleteWith] or [Store.Commit], and nothing is written. Seal returns when ctx ends; for a
+	// result that is after at most 5 s.
 	Seal(ctx context.Context, plain []byte, of Sealed) ([]byte, error)
 
-	// Open returns what Seal was given. of is the same as then. After an error the call that needs the result returns [ErrCorrupt], unless ctx has ended:
-	// the key stays completed, its work does not run again, and a later call opens the result again. A message that cannot be opened is not sent
-	// and stays in its record, with an event [KindUnsent], and so do those behind it to its target.
+	// Open returns what Seal was given. of is the same as then. After an error the call that needs the result returns [ErrCorrupt],
+	// unless ctx has ended: the key stays completed, its work does not run again, and a later call opens the result again. A message
+	// that cannot be opened is not sent and stays in its record, with an event [KindUnsent], and so do those behind it to its target.
 	Open(ctx context.Context, sealed []byte, of Sealed) ([]byte, error)
 }
 
@@ -27,14 +28,15 @@ type Codec interface {
 type Sealed struct {
 	Namespace string // of the Store
 
-	// Record stands for the record: the SHA-256 of its partition key, in URL-safe base64 without padding. The same key of another namespace has
-	// another one.
+	// Record stands for the record: the SHA-256 of its partition key, in URL-safe base64 without padding. The same key of another
+	// namespace has another one.
 	Record string
 
 	// Target is the [Message].To of a message; "" for a result.
 	Target string
 }
 
-// AssociatedData binds what is sealed to its place: as the associated data of an AEAD, it keeps what was stored for one record, or for another
-// target, from being opened for this one. It is the same when the bytes are opened, and will never change: Record, a slash and Target.
+// AssociatedData binds what is sealed to its place: as the associated data of an AEAD, it keeps what was stored for one record,
+// or for another target, from being opened for this one. It is the same when the bytes are opened, and will never change: Record,
+// a slash and Target.
 func (s Sealed) AssociatedData() []byte { return []byte(s.Record + "/" + s.Target) }

@@ -322,7 +322,8 @@ func TestAnAnswerFitsOnlyWithRoomForWhatACodecAdds(t *testing.T) {
 	}
 }
 
-// A result just under the limit fits with the mark of a sealed one, and one above it is omitted before DynamoDB refuses the record.
+// A result just under the limit fits with the mark of a sealed one, and one above it is omitted before DynamoDB refuses the
+// record.
 func TestTheMarkOfASealedResultCountsForTheSizeOfTheRecord(t *testing.T) {
 	t.Parallel()
 
@@ -534,8 +535,8 @@ func TestAMessageThatCannotBeSealedIsNotStoredAndItsWorkIsNotDone(t *testing.T) 
 	}
 }
 
-// A relay without the key loses nothing, and neither does one that has no Codec. What stands behind such a message waits, because its group is
-// sealed with it.
+// A relay without the key loses nothing, and neither does one that has no Codec. What stands behind such a message waits, because
+// its group is sealed with it.
 func TestAMessageThatDoesNotOpenStaysAndKeepsBackThoseBehindIt(t *testing.T) {
 	t.Parallel()
 

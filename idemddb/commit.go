@@ -16,20 +16,21 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// minCommitRetention is the least retention of a Store for Commit. A late request of a commit is refused by the record while the record
-// lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15 minutes. So a late request of the try that
-// wrote the record never outlives it. A redelivery that is committed near the end of the retention is another matter: if its first try
-// arrives late and its second try is answered by the record, Time to Live may delete that record before the first try arrives. That is why
-// the retention must exceed the time of the last redelivery by the lifetime of a signature, as docs/time.md and idem check say.
+// minCommitRetention is the least retention of a Store for Commit. A late request of a commit is refused by the record while the
+// record lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15 minutes. So a late
+// request of the try that wrote the record never outlives it. A redelivery that is committed near the end of the retention is
+// another matter: if its first try arrives late and its second try is answered by the record, Time to Live may delete that record
+// before the first try arrives. That is why the retention must exceed the time of the last redelivery by the lifetime of a
+// signature, as docs/time.md and idem check say.
 const minCommitRetention = time.Hour
 
-// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect but
-// what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key, and nothing was
-// written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
+// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no
+// effect but what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key,
+// and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
 //
-// Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
-// perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
-// one hour; ErrBadEffects, with nothing sent, also for a client that is no [Transactor]; and ErrUnsent.
+// Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps
+// written, perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if
+// it is below one hour; ErrBadEffects, with nothing sent, also for a client that is no [Transactor]; and ErrUnsent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 
@@ -183,8 +184,8 @@ func (c *committing) begin(
 	return c.store.engine.Begin(ctx, w)
 }
 
-// expectSending announces the messages of a commit, so that those of several commits are sent together. A commit that has messages is a
-// member of the batch: the writes that remove the sent messages wait for each other.
+// expectSending announces the messages of a commit, so that those of several commits are sent together. A commit that has
+// messages is a member of the batch: the writes that remove the sent messages wait for each other.
 func (c *committing) expectSending() {
 	c.store.targets.Expect(c.done.Outbox)
 

@@ -13,7 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A commit that was not made has one event, which says why. An alarm on unanswered claims must not go off for a refused condition.
+// A commit that was not made has one event, which says why. An alarm on unanswered claims must not go off for a refused
+// condition.
 func TestACommitHasOneEvent(t *testing.T) {
 	t.Parallel()
 

@@ -17,12 +17,12 @@ import (
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
-// its record until the retention ends, counted from now. It costs 1 request, and 1 WCU for each KB of the record; every later
-// request for the key costs the record's size again. Completing again with the same result is no error.
+// Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered
+// from its record until the retention ends, counted from now. It costs 1 request, and 1 WCU for each KB of the record; every
+// later request for the key costs the record's size again. Completing again with the same result is no error.
 //
-// It does not matter whether the lease is over, as long as nobody has taken the key over. The end of ctx does not keep the completion
-// from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
+// It does not matter whether the lease is over, as long as nobody has taken the key over. The end of ctx does not keep the
+// completion from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
 // [IsDone] says of each error whether the work is done, so that its message may be acknowledged:
 //
@@ -30,10 +30,11 @@ import (
 //		return err
 //	}
 //
-// Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the error also
-// wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, or the table or
-// Options.Results did not take it; the error wraps why), ErrUnsent, ErrNotStaged (nothing was written, and the claim is still held: the
-// work ignored an error of [Stage]). What was staged is written, too: the errors are then those of [Claim.CompleteWith].
+// Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
+// error also wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, or the table or
+// Options.Results did not take it; the error wraps why), ErrUnsent, ErrNotStaged (nothing was written, and the claim is still
+// held: the work ignored an error of [Stage]). What was staged is written, too: the errors are then those of
+// [Claim.CompleteWith].
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
@@ -44,14 +45,14 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	return c.completeStaged(ctx, result, nil)
 }
 
-// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of Complete or of
-// CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does not read errors that they
-// returned: those may be of the work, which may wrap ErrUnrecorded of another key.
+// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of
+// Complete or of CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does
+// not read errors that they returned: those may be of the work, which may wrap ErrUnrecorded of another key.
 //
-// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It is false
-// if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is unreadable. Work
-// with staged effects is done only if the key is completed, because they have not happened otherwise. For an error that no completion
-// returns it is false.
+// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It
+// is false if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is
+// unreadable. Work with staged effects is done only if the key is completed, because they have not happened otherwise. For an
+// error that no completion returns it is false.
 func (c *Claim) IsDone(err error) bool {
 	c.mustExist()
 
@@ -63,7 +64,8 @@ func (c *Claim) completeStaged(ctx context.Context, result []byte, omitted error
 	return c.completeWith(ctx, result, omitted, c.staging.take())
 }
 
-// completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
+// completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work
+// had one.
 func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e effects) (err error) {
 	var value types.AttributeValue
 
@@ -84,8 +86,8 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	return keyError("complete", c.key, omitted)
 }
 
-// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
-// again.
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the
+// same effects again.
 func (s *staging) take() effects {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +140,8 @@ func (c *Claim) keepRecord(done *record.Stored) {
 	c.store.keepRecord(c.held.Partition, done)
 }
 
-// Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
-// that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
+// Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept
+// as that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
 // `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
 //
 // Release returns only its own error: nil also if cause is not. Work that failed is reported by
@@ -164,8 +166,8 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 	}})
 }
 
-// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover, so is
-// the next one. It is for wrappers.
+// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover,
+// so is the next one. It is for wrappers.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
@@ -174,12 +176,12 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	}})
 }
 
-// Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of cause (its
-// first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being written. Like Release, Fail
-// returns only its own error.
+// Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of
+// cause (its first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being
+// written. Like Release, Fail returns only its own error.
 //
-// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any other
-// error the outcome is unknown, and it is safe to call Fail again.
+// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any
+// other error the outcome is unknown, and it is safe to call Fail again.
 func (c *Claim) Fail(ctx context.Context, cause error) error {
 	c.mustExist()
 
@@ -192,9 +194,9 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 	}, matches: func(f *protocol.Fenced) bool { return c.held.Matches(f.Found) && f.Found.State == record.Failed }})
 }
 
-// isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the next claim
-// found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A later claim does not
-// tell what the one after this claim has found.
+// isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
+// next claim found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A
+// later claim does not tell what the one after this claim has found.
 func (c *Claim) isReleased(f *protocol.Fenced) bool {
 	return f.IsUnknown && f.Found != nil && *f.Found.Fence == c.held.Fence+1 && f.Found.Previous <= 0
 }
@@ -207,8 +209,8 @@ type settlement struct {
 	anew  bool // a release is sent although an earlier settlement of the claim has no known outcome
 	build func() protocol.Write
 
-	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was. Then
-	// an earlier try of this call was applied, and the settlement is a success.
+	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was.
+	// Then an earlier try of this call was applied, and the settlement is a success.
 	matches func(*protocol.Fenced) bool
 }
 
@@ -250,8 +252,8 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	return nil
 }
 
-// markSettling marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled already, or that
-// another worker has. A settlement without a known outcome counts as one, unless the release is made anew.
+// markSettling marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled
+// already, or that another worker has. A settlement without a known outcome counts as one, unless the release is made anew.
 func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,8 +324,8 @@ func sameResult(a, b types.AttributeValue) bool {
 	}
 }
 
-// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
-// what was staged has happened only if it is committed.
+// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the
+// key. But what was staged has happened only if it is committed.
 func endingOfCompletion(err error) Ending {
 	if isWritten(err) {
 		return Ending{Kind: KindCompleted, Done: true}

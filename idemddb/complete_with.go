@@ -15,13 +15,15 @@ import (
 )
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
-// Complete. What was staged with [Stage] is written, too. It costs 1 request; and 2 WCU for each KB of the record and of each item.
+// Complete. What was staged with [Stage] is written, too. It costs 1 request; and 2 WCU for each KB of the record and of each
+// item.
 //
-// Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
-// nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides, unless somebody has
-// deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrNotStaged (an error
-// of [Stage] was ignored) and ErrBadEffects, with nothing sent. If work ignores *EffectError or ErrBadEffects and returns no error, its wrapper
-// does not complete the key: that is ErrNotStaged. To go on, the work calls [Stage], also with nothing, [Unstage], or settles its claim.
+// Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item
+// was false: nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides,
+// unless somebody has deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result);
+// ErrUnsent (committed); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing sent. If work ignores
+// *EffectError or ErrBadEffects and returns no error, its wrapper does not complete the key: that is ErrNotStaged. To go on, the
+// work calls [Stage], also with nothing, [Unstage], or settles its claim.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
@@ -131,7 +133,8 @@ func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time)
 	return err
 }
 
-// errGone is a completion that was refused because there is no record, after a try without an answer: no record says whether that was applied.
+// errGone is a completion that was refused because there is no record, after a try without an answer: no record says whether that
+// was applied.
 var errGone = errors.New("the record is gone, after a try without an answer")
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
@@ -175,15 +178,16 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 	return c.store.sendNow(ctx, c.group, c.key, c.held.Partition, done)
 }
 
-// extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters more, and its
-// own condition says whether the claim is lost.
+// extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters
+// more, and its own condition says whether the claim is lost.
 func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
 		_, _ = c.lengthen(ctx, bound, planner.Policy{End: time.Now()})
 	}
 }
 
-// reopen undoes markSettling after a settlement that an effect refused: nothing was written, and the claim is still held, and kept.
+// reopen undoes markSettling after a settlement that an effect refused: nothing was written, and the claim is still held, and
+// kept.
 func (c *Claim) reopen(refused error) {
 	c.mu.Lock()
 	c.settling = false

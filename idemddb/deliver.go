@@ -19,10 +19,10 @@ import (
 // unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
 const unsentAfter = 10 * time.Second
 
-// SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
-// messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for outbox.Sweep and
-// operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal
-// was not written.
+// SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also
+// sends messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for
+// outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are
+// left, or that their removal was not written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (delivery.Report, error) {
 	s.mustExist()
 
@@ -61,11 +61,12 @@ func (s *Store) sendNow(ctx context.Context, group *engine.Group, key, partition
 	return s.leave(key, d.run(ctx)...)
 }
 
-// errYoung says why a duplicate does not send the messages of a record. It shows only where they must be sent before the key is answered.
+// errYoung says why a duplicate does not send the messages of a record. It shows only where they must be sent before the key is
+// answered.
 var errYoung = fmt.Errorf("the record was completed less than %v ago: its own worker sends them", unsentAfter)
 
-// sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
-// answered, the error of sending them is the answer.
+// sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before
+// the key is answered, the error of sending them is the answer.
 func (s *Store) sendLeft(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
 	switch {
 	case s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter:
@@ -79,7 +80,8 @@ func (s *Store) sendLeft(ctx context.Context, group *engine.Group, key, partitio
 	}
 }
 
-// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.RedeliverUnsent), it returns ErrUnsent.
+// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.RedeliverUnsent), it returns
+// ErrUnsent.
 func (s *Store) leave(key string, causes ...error) error {
 	if len(causes) == 0 || !s.opts.RedeliverUnsent {
 		return nil
@@ -97,7 +99,8 @@ type delivering struct {
 	key, partition string
 }
 
-// run sends the messages and writes down what is left of them. It returns why each of those is left, and the error of writing it down.
+// run sends the messages and writes down what is left of them. It returns why each of those is left, and the error of writing it
+// down.
 func (d *delivering) run(ctx context.Context) (left []error) {
 	ctx, p, cancel := engine.SettleContext(ctx, d.store.opts.Lease)
 	defer cancel()

@@ -42,8 +42,8 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e effects) error
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 const tokenLife = 10 * time.Minute
 
-// writeItems writes the items of effects in one transaction. Nothing but its client request token keeps them from being written twice, so it is
-// not sent when DynamoDB may have forgotten the token.
+// writeItems writes the items of effects in one transaction. Nothing but its client request token keeps them from being written
+// twice, so it is not sent when DynamoDB may have forgotten the token.
 func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e effects) error {
 	if forgotten := time.Now().Add(tokenLife); p.End.After(forgotten) {
 		p.End = forgotten

@@ -140,8 +140,8 @@ func TestDoReturnsWhatARefusedEffectMeans(t *testing.T) {
 	}
 }
 
-// refuseAfterALateTry makes the first transaction late and refuses an effect of the second one. The first is applied after that, before what
-// settles the run.
+// refuseAfterALateTry makes the first transaction late and refuses an effect of the second one. The first is applied after that,
+// before what settles the run.
 func (f *fixture) refuseAfterALateTry() {
 	n := 0
 	f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -463,8 +463,8 @@ func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
 	})
 }
 
-// Without a record nothing but its token keeps a transaction from being written twice, and a token is of one composition. So a transaction is not
-// shared with that of a caller who gives up while it has no answer.
+// Without a record nothing but its token keeps a transaction from being written twice, and a token is of one composition. So a
+// transaction is not shared with that of a caller who gives up while it has no answer.
 func TestWithoutARecordATransactionIsNotShared(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "true")
 

@@ -98,7 +98,8 @@ func TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted(t *testing.T) {
 	})
 }
 
-// deliver is a queue: it calls the handler of a message up to four times, a minute apart, until it returns nil. It returns how often.
+// deliver is a queue: it calls the handler of a message up to four times, a minute apart, until it returns nil. It returns how
+// often.
 func (f *fixture) deliver(handle func(context.Context) error) (deliveries int) {
 	for deliveries = 1; deliveries < 4; deliveries++ {
 		if handle(f.Context()) == nil {

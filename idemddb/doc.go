@@ -3,14 +3,14 @@
 //
 //	record, err := idemddb.Run(ctx, store, key, nil, work) // runs work once; every later call gets the record
 //
-// [Run] and [Do] claim the key, run the work and settle the claim. A program that must take these steps apart calls [Store.Claim], which
-// returns a claim, a record or an error: if it does not look at the record, it has a nil claim for work that was done before. What a
-// handler stages with [Stage] is written with the completion, so it happens exactly once. [Store.Begin] is for wrappers, which run the work of
-// others.
+// [Run] and [Do] claim the key, run the work and settle the claim. A program that must take these steps apart calls
+// [Store.Claim], which returns a claim, a record or an error: if it does not look at the record, it has a nil claim for work that
+// was done before. What a handler stages with [Stage] is written with the completion, so it happens exactly once. [Store.Begin]
+// is for wrappers, which run the work of others.
 //
-// Of all claims of a key, at most one is held at a time, as long as clocks differ by less than ClockSkew. In one life of a record at
-// most one completion is accepted, whatever clocks do: every write after the claim is fenced by the owner token and the fencing token.
-// A completed key is answered from its record until its retention ends.
+// Of all claims of a key, at most one is held at a time, as long as clocks differ by less than ClockSkew. In one life of a record
+// at most one completion is accepted, whatever clocks do: every write after the claim is fenced by the owner token and the
+// fencing token. A completed key is answered from its record until its retention ends.
 //
 // Not promised: an effect outside of the record can happen again if the process dies between the effect and its completion, or
 // outlives its lease. The other system can refuse the older of two workers by the fencing token, [Claim.Fence].
@@ -28,5 +28,6 @@
 //	after the completion    COMPLETED          replays
 //
 // The pages at https://github.com/idemddb/go-idemddb/tree/main/docs say more: do.md about Run, Do, Claim, each error and the
-// permissions, effects.md about [Stage], record.md about the table, time.md about clocks and leases, cost.md, limits.md and own-wrapper.md.
+// permissions, effects.md about [Stage], record.md about the table, time.md about clocks and leases, cost.md, limits.md and
+// own-wrapper.md.
 package idemddb

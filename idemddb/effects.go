@@ -16,33 +16,33 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none otherwise.
-// So they happen exactly once, whatever dies.
+// Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none
+// otherwise. So they happen exactly once, whatever dies.
 type Effects struct {
-	// Items are the caller's own writes, in any table of the account and Region. Each item may occur once. There can be 99 of them beside
-	// the record. DynamoDB charges twice the write units of a plain write.
+	// Items are the caller's own writes, in any table of the account and Region. Each item may occur once. There can be 99 of them
+	// beside the record. DynamoDB charges twice the write units of a plain write.
 	Items []types.TransactWriteItem
 
-	// Adds are additions to numbers of other items, which travel together: see [Add]. Two of one item under the same condition are summed.
-	// Each item counts as one of the 99.
+	// Adds are additions to numbers of other items, which travel together: see [Add]. Two of one item under the same condition are
+	// summed. Each item counts as one of the 99.
 	Adds []Add
 
 	// Messages are stored in the record and sent after the completion, at least once and each under one id. See [Message].
 	Messages []Message
 
 	// Refused says what it means that the condition of one of Items or Adds was false: an error that is marked as permanent, as by
-	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Run], [Do] and wrappers call it.
-	// If it panics, the key is released, and the error is the *EffectError joined with the panic.
-	// Defaults to nil: the error is the *EffectError itself, so the work runs again.
+	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Run], [Do] and wrappers
+	// call it. If it panics, the key is released, and the error is the *EffectError joined with the panic. Defaults to nil: the error
+	// is the *EffectError itself, so the work runs again.
 	Refused func(*EffectError) error
 }
 
-// EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
-// held. It unwraps to ErrEffectRefused.
+// EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is
+// still held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	// Index is the position in Effects.Items and then Effects.Adds, both counted over all calls of Stage: with three Items, 3 is the first one
-	// of Adds. Of Adds that were summed it is that of the first one. It is -1 if DynamoDB refused the request as a
-	// whole, because an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too
+	// Index is the position in Effects.Items and then Effects.Adds, both counted over all calls of Stage: with three Items, 3 is the
+	// first one of Adds. Of Adds that were summed it is that of the first one. It is -1 if DynamoDB refused the request as a whole,
+	// because an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too
 	// large.
 	Index int
 	Code  string                          // DynamoDB's, such as ConditionalCheckFailed
@@ -84,8 +84,8 @@ func (e *EffectError) hint() string {
 	return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
 }
 
-// meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be read, the
-// error is returned together with that panic, because the key must be settled all the same.
+// meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be
+// read, the error is returned together with that panic, because the key must be settled all the same.
 func (e *EffectError) meaning() (meaning error) {
 	if e.Code != protocol.ConditionFailed {
 		return e
@@ -155,7 +155,8 @@ func (s *Store) checkEffects(partition string, e *effects) error {
 	return nil
 }
 
-// checkTargets returns an error for a message whose target nobody knows: no process would send it, and its record would stay for ever.
+// checkTargets returns an error for a message whose target nobody knows: no process would send it, and its record would stay for
+// ever.
 func (s *Store) checkTargets(messages []Message) error {
 	for i, m := range messages {
 		sender, known := s.opts.Senders[m.To]
@@ -179,8 +180,8 @@ func (s *Store) checkTargets(messages []Message) error {
 	return nil
 }
 
-// checkItems returns an error if there are too many items, if two are the same one, or if one is the record of the key, as far as their keys
-// are known. writes are those of the effects.
+// checkItems returns an error if there are too many items, if two are the same one, or if one is the record of the key, as far as
+// their keys are known. writes are those of the effects.
 func (s *Store) checkItems(partition string, e *effects, writes []types.TransactWriteItem) error {
 	ids := s.identities(partition, writes)
 	own := len(e.Items) + 1
@@ -213,7 +214,8 @@ func (s *Store) checkItems(partition string, e *effects, writes []types.Transact
 	return nil
 }
 
-// checkTwice returns an error if the item of an effect was seen before. The record of the key was seen as 0, the first effect as 1.
+// checkTwice returns an error if the item of an effect was seen before. The record of the key was seen as 0, the first effect as
+// 1.
 func checkTwice(seen map[string]int, id string, at int, e *Effects) error {
 	earlier, isTwice := seen[id]
 
@@ -255,16 +257,16 @@ func (e *Effects) name(at int) string {
 // isEmpty reports whether there is nothing to write.
 func (e *Effects) isEmpty() bool { return len(e.Items)+len(e.Adds)+len(e.Messages) == 0 }
 
-// identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
-// item is not known.
+// identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the
+// key of an item is not known.
 func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
 	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.records.Key(partition)}}
 
 	return dbitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
 }
 
-// Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as about one
-// byte for two digits.
+// Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as
+// about one byte for two digits.
 const (
 	maxNumberSize  = 12  // of a number with 20 digits
 	recordNumbers  = 13  // attributes of a record that are numbers
@@ -272,8 +274,8 @@ const (
 	maxFingerprint = 64
 )
 
-// checkSize returns ErrTooLarge if the record with a result of this length and these messages would not fit into an item, or not into a
-// transaction with these effects.
+// checkSize returns ErrTooLarge if the record with a result of this length and these messages would not fit into an item, or not
+// into a transaction with these effects.
 func (s *Store) checkSize(partition string, length int, e effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + length +

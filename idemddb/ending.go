@@ -7,18 +7,19 @@ import (
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
 type Ending struct {
-	// Kind is KindCompleted, KindFailed or KindReleased if that is written, perhaps with an error of the settlement beside that of the code
-	// (Unknown). It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if the key is another
-	// worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written, is not known to be committed,
-	// or has left messages; and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
+	// Kind is KindCompleted, KindFailed or KindReleased if that is written, perhaps with an error of the settlement beside that of
+	// the code (Unknown). It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if the
+	// key is another worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written, is not
+	// known to be committed, or has left messages; and else how a claim of the key is refused. It is "" for a key or for options with
+	// which no work can begin.
 	Kind Kind
 
 	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. It is nil if there is none.
 	Err error
 
-	// Done reports that the work is done: its message may be acknowledged, and must not be worked on again. It is true if Err is nil, unless
-	// the code has released the claim itself. It is also true beside an Err that is about the record only, such as ErrUnrecorded, and if
-	// Record is set, because another run has completed the key. It is false for any other error of the code.
+	// Done reports that the work is done: its message may be acknowledged, and must not be worked on again. It is true if Err is nil,
+	// unless the code has released the claim itself. It is also true beside an Err that is about the record only, such as
+	// ErrUnrecorded, and if Record is set, because another run has completed the key. It is false for any other error of the code.
 	Done bool
 
 	// Unknown reports that the settlement had no answer.
@@ -43,8 +44,8 @@ func notBegun(rec *Record, err error) Ending {
 	}
 }
 
-// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its record is
-// the answer, unless messages of it must be sent first.
+// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its
+// record is the answer, unless messages of it must be sent first.
 func endingOfFailure(cause, err error) Ending {
 	e := Ending{Kind: KindReleased, Err: cause}
 	if isPermanent(cause) {

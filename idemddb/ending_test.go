@@ -129,7 +129,8 @@ func TestAnEndingIsDoneIfTheWorkIs(t *testing.T) {
 	}
 }
 
-// A worker that does not take over has ended the key as failed while its work ran. What the work staged has not happened then; all else is done.
+// A worker that does not take over has ended the key as failed while its work ran. What the work staged has not happened then;
+// all else is done.
 func TestTheEndingOfAKeyThatWasGivenUpIsDoneUnlessAnEffectIsStaged(t *testing.T) {
 	t.Parallel()
 

@@ -35,11 +35,12 @@ var (
 	ErrUnrecorded = errors.New("completion unrecorded")
 
 	// ErrTooLarge: the completion is written, and its result is not kept, because it is above 6 MB, or because the table or
-	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in Options.Results.
+	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in
+	// Options.Results.
 	ErrTooLarge = errors.New("result too large")
 
-	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone from
-	// where large results are kept. The value is zero.
+	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone
+	// from where large results are kept. The value is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
@@ -53,13 +54,14 @@ var (
 	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
-	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the message
-	// failed, because its next delivery sends them.
+	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the
+	// message failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 
 	// ErrNotStaged: nothing was written. [Run], [Do] and wrappers release the key, with one attempt more; after [Claim.Complete] and
-	// [Claim.CompleteWith] the claim is still held. Work returned no error although what it has to write is not staged: [Stage] refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even
-	// as Stage(ctx, Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
+	// [Claim.CompleteWith] the claim is still held. Work returned no error although what it has to write is not staged: [Stage]
+	// refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx,
+	// Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
 	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
 
 	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
@@ -69,15 +71,16 @@ var (
 	// returns it.
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
-	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item without a
-	// key), because a message has a target that is no entry of Options.Senders, or because the client of the Store is no [Transactor]. This is
-	// a bug of the work or of the program; the text says what is wrong.
+	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item
+	// without a key), because a message has a target that is no entry of Options.Senders, or because the client of the Store is no
+	// [Transactor]. This is a bug of the work or of the program; the text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = record.ErrBadKey
 
-	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again later.
+	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again
+	// later.
 	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
 
 	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in
@@ -85,13 +88,13 @@ var (
 	ErrNoSender = delivery.ErrNoSender
 
 	// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
-	// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
-	// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
+	// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be
+	// sent, until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 	ErrUnsendable = delivery.ErrUnsendable
 
-	// ErrCorrupt: no work began; the record cannot be read, it has another format version, or Options.Codec does not open its result. It needs an operator. Nothing was
-	// written, with one exception: if the numbers of a record that is free to be claimed make no sense, only the answer to the
-	// claim shows it, and the key then stays claimed, without a worker, until that lease ends.
+	// ErrCorrupt: no work began; the record cannot be read, it has another format version, or Options.Codec does not open its result.
+	// It needs an operator. Nothing was written, with one exception: if the numbers of a record that is free to be claimed make no
+	// sense, only the answer to the claim shows it, and the key then stays claimed, without a worker, until that lease ends.
 	ErrCorrupt = record.ErrCorrupt
 )
 

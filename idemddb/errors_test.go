@@ -40,7 +40,8 @@ func TestIsDoneHoldsOnlyForWorkThatIsDone(t *testing.T) {
 	}
 }
 
-// The way of docs/do.md: failed work is an error, also if its release is written, and finished work is none, also without its record.
+// The way of docs/do.md: failed work is an error, also if its release is written, and finished work is none, also without its
+// record.
 func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.T) {
 	t.Parallel()
 

@@ -37,9 +37,9 @@ const (
 	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then only what becomes of effects that are written without a record
 )
 
-// Event is something that happened to a key, for metrics and alarms. KindFenced and KindUnrecorded deserve an alarm. An event never holds an
-// input or a result. Err may hold the key in a field. If code of the user panicked, Err wraps an error whose method
-// Stack() []byte returns the stack.
+// Event is something that happened to a key, for metrics and alarms. KindFenced and KindUnrecorded deserve an alarm. An event
+// never holds an input or a result. Err may hold the key in a field. If code of the user panicked, Err wraps an error whose
+// method Stack() []byte returns the stack.
 type Event struct {
 	Kind    Kind   // what happened
 	Key     string // as claimed; use [Event.KeyHash] for logs; "" for what concerns several keys or none
@@ -49,8 +49,8 @@ type Event struct {
 	Err     error  // nil if nothing went wrong
 }
 
-// KeyHash returns the form of the event's key that stands in messages and logs: keys may hold what should not be there. It is the beginning
-// of the key's SHA-256, in URL-safe base64, behind "sha256:".
+// KeyHash returns the form of the event's key that stands in messages and logs: keys may hold what should not be there. It is the
+// beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
 func (e Event) KeyHash() string { return record.KeyHash(e.Key) }
 
 // kindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing.

@@ -82,7 +82,8 @@ func ExampleCodec() {
 	// without the old key: true
 }
 
-// What is sealed is bound to its record, and a message to its target, too. It can stand in the encryption context of KMS, which logs it.
+// What is sealed is bound to its record, and a message to its target, too. It can stand in the encryption context of KMS, which
+// logs it.
 func ExampleSealed_AssociatedData() {
 	of := idemddb.Sealed{Namespace: "payments", Record: "1hBUBqdlTZW4rxh3vIYQOKfcFEZ4kcEFtP9RdzQbP_Q", Target: "receipts"}
 	fmt.Println(string(of.AssociatedData()))

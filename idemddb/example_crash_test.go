@@ -68,8 +68,8 @@ func Example_crashAfterClaim() {
 	// receipt 1
 }
 
-// If it dies after the work, the next worker does the work again. No record can prevent that. Takeover says so, and Fence lets the
-// other system refuse the older worker.
+// If it dies after the work, the next worker does the work again. No record can prevent that. Takeover says so, and Fence lets
+// the other system refuse the older worker.
 func Example_crashAfterWork() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)

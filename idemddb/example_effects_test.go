@@ -244,8 +244,8 @@ func ExampleMessage() {
 	// <nil>
 }
 
-// Two payments to one account add to its balance. Each counts once, however often its message is delivered, and where they end at the same
-// time they share a transaction in which the account is one update. Nothing is added to an account that is closed.
+// Two payments to one account add to its balance. Each counts once, however often its message is delivered, and where they end at
+// the same time they share a transaction in which the account is one update. Nothing is added to an account that is closed.
 func ExampleAdd() {
 	ctx := context.Background()
 	store, cloud := inMemory(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Everything in this file is scaffolding of the examples. It stands for AWS, for time and for other workers, and a program has none of
-// it. Where an example says inMemory, a program says
+// Everything in this file is scaffolding of the examples. It stands for AWS, for time and for other workers, and a program has
+// none of it. Where an example says inMemory, a program says
 //
 //	idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", opts)
 
@@ -136,8 +136,8 @@ func (a cloud) outage() {
 	a.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.ServerError })
 }
 
-// claimed returns the claim of a worker whose claiming is not what the example shows: the key is free. A program also looks at the
-// record and at the error.
+// claimed returns the claim of a worker whose claiming is not what the example shows: the key is free. A program also looks at
+// the record and at the error.
 func claimed(store *idemddb.Store, key string) *idemddb.Claim {
 	claim, record, err := store.Claim(context.Background(), key, nil)
 	if err != nil || record != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The work is done, and its record does not get through. Acknowledge it and raise an alarm: running it again would be the second time.
+// The work is done, and its record does not get through. Acknowledge it and raise an alarm: running it again would be the second
+// time.
 func Example_errUnrecorded() {
 	store, aws := inMemory(nil)
 

@@ -14,7 +14,8 @@ type job struct {
 	times int // how often it was delivered
 }
 
-// wrap makes the handler of a broker's jobs idempotent. The answer says whether the broker may forget the job, or delivers it again.
+// wrap makes the handler of a broker's jobs idempotent. The answer says whether the broker may forget the job, or delivers it
+// again.
 func wrap(store *idemddb.Store, handler func(context.Context, job) error) func(context.Context, job) (forget bool) {
 	return func(ctx context.Context, j job) bool {
 		work, ending := store.Begin(ctx, j.id, nil)
@@ -57,8 +58,8 @@ func sendToDeadLetters(j job) bool {
 	return true
 }
 
-// A wrapper for a trigger of one's own: Begin claims the key, Context is for the handler, Settle writes down how it ended, and Done says
-// whether the job is finished.
+// A wrapper for a trigger of one's own: Begin claims the key, Context is for the handler, Settle writes down how it ended, and
+// Done says whether the job is finished.
 func Example_wrapper() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)

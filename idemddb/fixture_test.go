@@ -197,7 +197,8 @@ func ahead(t testing.TB, db *idemddbtest.DB) *idemddb.Store {
 	return storeOn(t, db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 }
 
-// faultUntil returns an interceptor: the first request has the fault first, and later ones have the fault then until d has passed.
+// faultUntil returns an interceptor: the first request has the fault first, and later ones have the fault then until d has
+// passed.
 func faultUntil(d time.Duration, first, then idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 	var (
 		begun = time.Now()
@@ -364,7 +365,8 @@ func (f *fixture) slow(d time.Duration) {
 	})
 }
 
-// requests returns what was sent since it was last called, such as "INSERT×10" for a shared request and "UpdateItem" for a single one.
+// requests returns what was sent since it was last called, such as "INSERT×10" for a shared request and "UpdateItem" for a single
+// one.
 func (f *fixture) requests() []string {
 	f.Helper()
 	f.noKeyTwice()

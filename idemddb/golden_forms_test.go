@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// goldenForms is what effects, messages and operators leave in a record of format version 1. As record-v1.json, it never changes from the first
-// release on.
+// goldenForms is what effects, messages and operators leave in a record of format version 1. As record-v1.json, it never changes
+// from the first release on.
 const goldenForms = "testdata/record-v1-forms.json"
 
 // goldenPart is a part of a result that is kept in the table, of the same version, with the word TOKEN for what is drawn.
@@ -100,8 +100,8 @@ const (
 	formSealedName = "test/RyRKZZq7bAHhBO2UIkX2ror_WqEL08mWYoBYLk1uW2s/TOKEN-OKdZaIV1ehzuy9df"
 )
 
-// fixedSeal is a Codec that seals the same bytes to the same, by an AEAD with one key and one nonce. So the file holds what is sealed of a message, and
-// to which associated data.
+// fixedSeal is a Codec that seals the same bytes to the same, by an AEAD with one key and one nonce. So the file holds what is
+// sealed of a message, and to which associated data.
 type fixedSeal struct{}
 
 func (fixedSeal) Seal(_ context.Context, plain []byte, of idemddb.Sealed) ([]byte, error) {

@@ -64,7 +64,8 @@ func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {
 	return protocol.Again, answer.Err
 }
 
-// wait waits for the end of the write. If DynamoDB refuses the request as a whole, that is the answer. An error means that it has none.
+// wait waits for the end of the write. If DynamoDB refuses the request as a whole, that is the answer. An error means that it has
+// none.
 func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 	err := begun.Wait(ctx)
 	if err == nil || wire.IsTransient(err) {

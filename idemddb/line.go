@@ -15,8 +15,8 @@ type lines struct {
 	keys map[string]*line
 }
 
-// line is the calls that wait for one key. One of them at a time sends claims for all, and each judges the record in the answer by its own
-// fingerprint. If the key is free, the call that asks has claimed it, and the next one sends claims for the others.
+// line is the calls that wait for one key. One of them at a time sends claims for all, and each judges the record in the answer
+// by its own fingerprint. If the key is free, the call that asks has claimed it, and the next one sends claims for the others.
 type line struct {
 	calls   int
 	isAsked bool          // one of the calls asks, or pauses before it asks again
@@ -88,8 +88,8 @@ func (ls *lines) look(l *line) view {
 	return v
 }
 
-// answered gives the line the answer that the asking call has got: the end of the lease of its claim, or the record that refused it. Without
-// either, each call asks for itself, unless only the context of the asking one has ended.
+// answered gives the line the answer that the asking call has got: the end of the lease of its claim, or the record that refused
+// it. Without either, each call asks for itself, unless only the context of the asking one has ended.
 func (ls *lines) answered(ctx context.Context, l *line, until time.Time, refusal *record.Stored) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

@@ -261,7 +261,8 @@ func TestWaitersAskForThemselvesWhenDynamoDBDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// After an outage each of those who waited asks for itself. Whoever comes then waits in a line of its own, which stays when the others leave.
+// After an outage each of those who waited asks for itself. Whoever comes then waits in a line of its own, which stays when the
+// others leave.
 func TestWaitersAfterAnOutageAskOnce(t *testing.T) {
 	t.Parallel()
 	inLine(t, func(c *crowd) {

@@ -18,10 +18,10 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// TestNoHistoryRepeatsAnEffect is TestNoHistoryBreaksThePromise with effects: workers complete with effects, commit and reject, alone and
-// in batches, and transactions arrive late, stay in flight, are committed item by item, and meet each other. After each request it is
-// checked that an effect has happened exactly if the record says that its call completed the key, and that a sum, to which some of the calls
-// add, is the number of those that have happened.
+// TestNoHistoryRepeatsAnEffect is TestNoHistoryBreaksThePromise with effects: workers complete with effects, commit and reject,
+// alone and in batches, and transactions arrive late, stay in flight, are committed item by item, and meet each other. After each
+// request it is checked that an effect has happened exactly if the record says that its call completed the key, and that a sum,
+// to which some of the calls add, is the number of those that have happened.
 func TestNoHistoryRepeatsAnEffect(t *testing.T) {
 	t.Parallel()
 
@@ -228,8 +228,8 @@ func (w *effectWorld) failf(format string, args ...any) {
 	}
 }
 
-// compare demands that the record is completed by the call whose effect has happened, and by no other one. (A plain completion after a
-// CompleteWith whose outcome is unknown writes the same effects, with a result of its own.)
+// compare demands that the record is completed by the call whose effect has happened, and by no other one. (A plain completion
+// after a CompleteWith whose outcome is unknown writes the same effects, with a result of its own.)
 func (w *effectWorld) compare(record map[string]types.AttributeValue) {
 	result, _ := record["res"].(*types.AttributeValueMemberB)
 

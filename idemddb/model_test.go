@@ -23,8 +23,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
-// Numbers of the model's world. Clocks differ by less than the skew. A claim that DynamoDB does not answer can be sent again for longer
-// than its lease lasts.
+// Numbers of the model's world. Clocks differ by less than the skew. A claim that DynamoDB does not answer can be sent again for
+// longer than its lease lasts.
 const (
 	modelLease     = 4 * time.Second
 	modelRetention = time.Minute
@@ -113,8 +113,8 @@ type life struct {
 	expires int64 // epoch seconds
 }
 
-// pause is the time that passes around a request, whatever its context says: in a network, or because the process is frozen. Another
-// worker may claim the key meanwhile.
+// pause is the time that passes around a request, whatever its context says: in a network, or because the process is frozen.
+// Another worker may claim the key meanwhile.
 type pause struct {
 	before, after time.Duration
 	other         *worker // nil for none
@@ -637,7 +637,8 @@ func (w *world) isHeld(t *rapid.T, c *idemddb.Claim) {
 	}
 }
 
-// look reads from the record how the key ended, whoever wrote it; a late request may have. It returns nil if the key has not ended.
+// look reads from the record how the key ended, whoever wrote it; a late request may have. It returns nil if the key has not
+// ended.
 func (w *world) look() *life {
 	it := w.record()
 	ended := &life{state: textOf(it, "st")}

@@ -57,7 +57,8 @@ func (f *fixture) nestedDo(ctx context.Context, opts *idemddb.ClaimOptions) erro
 	return err
 }
 
-// Such a call could only wait for its caller. Without a claim it would complete the key, and what its caller has staged would be lost.
+// Such a call could only wait for its caller. Without a claim it would complete the key, and what its caller has staged would be
+// lost.
 func TestANestedCallForTheSameKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 
@@ -144,8 +145,8 @@ func TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim(t *testing.T) {
 	})
 }
 
-// Lambda gives the second try of an asynchronous invocation the request id of the first. And a handler of lambdawrap.Batch has the claims of
-// many messages, while its context has none of them.
+// Lambda gives the second try of an asynchronous invocation the request id of the first. And a handler of lambdawrap.Batch has
+// the claims of many messages, while its context has none of them.
 func TestACallForAKeyOfTheSameInvocationSaysSo(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -167,7 +168,8 @@ func TestACallForAKeyOfTheSameInvocationSaysSo(t *testing.T) {
 	})
 }
 
-// The record answers a nested call if the work does not hold the key: it has settled its claim or lost it, or holds another record.
+// The record answers a nested call if the work does not hold the key: it has settled its claim or lost it, or holds another
+// record.
 func TestANestedCallForAKeyThatIsNotHeldAsksTheRecord(t *testing.T) {
 	t.Parallel()
 

@@ -51,8 +51,8 @@ func committedEnding(rec *Record, err error) Ending {
 	}
 }
 
-// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit
-// or by another worker.
+// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of
+// the commit or by another worker.
 func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 	a, err := w.commit.reject(ctx, cause)
 

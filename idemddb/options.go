@@ -17,10 +17,10 @@ import (
 
 // Options shape a Store. Nil and zero mean the defaults.
 type Options struct {
-	// Cache is how many completed records the process keeps in memory, with their results up to InlineResult. The least recently used one
-	// leaves first. A replay from it costs no request, or the read of a larger result. A completed record cannot change until its retention
-	// ends; but a record that is deleted by hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0:
-	// none.
+	// Cache is how many completed records the process keeps in memory, with their results up to InlineResult. The least recently used
+	// one leaves first. A replay from it costs no request, or the read of a larger result. A completed record cannot change until its
+	// retention ends; but a record that is deleted by hand goes on being replayed by the processes that have it. Negative is an
+	// error. Defaults to 0: none.
 	Cache int
 
 	// ClaimPatience is how long a claim that DynamoDB does not answer is sent again, at most until the context's deadline. After
@@ -33,19 +33,20 @@ type Options struct {
 	// It must be the same in all workers of a namespace. Negative is an error. Defaults to 1 s.
 	ClockSkew time.Duration
 
-	// Codec seals what is stored of results and messages, such as by encryption. See [Codec]. Set it in all processes of a namespace that read
-	// either. It is called once for each result and each staged message, with the context of the call that stores or reads it, and costs what its
-	// methods do. A nil pointer is an error. Defaults to nil: both are stored as they are.
+	// Codec seals what is stored of results and messages, such as by encryption. See [Codec]. Set it in all processes of a namespace
+	// that read either. It is called once for each result and each staged message, with the context of the call that stores or reads
+	// it, and costs what its methods do. A nil pointer is an error. Defaults to nil: both are stored as they are.
 	Codec Codec
 
 	// HashKeys stores every key as its SHA-256, for keys that hold personal data. It must be the same in all workers of a namespace.
 	// Changing it makes every key new. Defaults to false: keys up to 1,024 bytes are stored as they are.
 	HashKeys bool
 
-	// InlineResult is the size in bytes above which a result is not kept in its record, where each KB costs 1 WCU with each later write,
-	// also with a claim that is refused. It is put into Results, or if that is nil into the table of the records, as items of up to 390 KB,
-	// which cost 1 request more, and half a read unit for each 4 KB with a replay. So is a result that does not fit into the record. Negative
-	// means every result, and more than 350 KB is an error. It has no effect without Results if the client is no [Getter]. Defaults to 32 KB.
+	// InlineResult is the size in bytes above which a result is not kept in its record, where each KB costs 1 WCU with each later
+	// write, also with a claim that is refused. It is put into Results, or if that is nil into the table of the records, as items of
+	// up to 390 KB, which cost 1 request more, and half a read unit for each 4 KB with a replay. So is a result that does not fit
+	// into the record. Negative means every result, and more than 350 KB is an error. It has no effect without Results if the client
+	// is no [Getter]. Defaults to 32 KB.
 	InlineResult int
 
 	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
@@ -57,10 +58,10 @@ type Options struct {
 	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
 	MaxAttempts int
 
-	// With NoTakeover, the next claim of a key whose lease ran out ends the key as FAILED instead of taking it over: it and all later claims
-	// return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than happen
-	// twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the key is
-	// new, also under NoTakeover, so Retention must be long enough. Defaults to false.
+	// With NoTakeover, the next claim of a key whose lease ran out ends the key as FAILED instead of taking it over: it and all later
+	// claims return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than
+	// happen twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the
+	// key is new, also under NoTakeover, so Retention must be long enough. Defaults to false.
 	NoTakeover bool
 
 	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
@@ -74,65 +75,67 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
-	// With RedeliverUnsent, a message of a queue is reported failed until all messages that its handler staged are sent, and each of its
-	// deliveries tries to send them. That ends at the queue's maxReceiveCount. Set it where no sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
+	// With RedeliverUnsent, a message of a queue is reported failed until all messages that its handler staged are sent, and each of
+	// its deliveries tries to send them. That ends at the queue's maxReceiveCount. Set it where no sweep is deployed. Defaults to
+	// false: the message is done, and outbox.Sweep sends what is left.
 	RedeliverUnsent bool
 
-	// Results keeps the results that InlineResult keeps out of the record, such as in S3: package results. A result is put there before the
-	// completion is written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it.
-	// Defaults to nil: they are items of their own in the table.
+	// Results keeps the results that InlineResult keeps out of the record, such as in S3: package results. A result is put there
+	// before the completion is written, and read with each replay, also with one from Cache. If it cannot be put, the key is
+	// completed without it. Defaults to nil: they are items of their own in the table.
 	Results Results
 
-	// Retention is how long a record answers after its completion or failure; then the key is new. It counts for the moment at which a
-	// request arrives, and one without an answer may arrive as long as its signature is valid. So it must exceed the longest way of a
-	// message to a redelivery (in its queue, as a dead letter and, redriven, in the queue again) by 15 minutes. The record is stored
-	// for that long. Negative, or below Lease, is an error. Defaults to 7 days.
+	// Retention is how long a record answers after its completion or failure; then the key is new. It counts for the moment at which
+	// a request arrives, and one without an answer may arrive as long as its signature is valid. So it must exceed the longest way of
+	// a message to a redelivery (in its queue, as a dead letter and, redriven, in the queue again) by 15 minutes. The record is
+	// stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
-	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
-	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each
-	// target needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client that is no [Transactor]. New
-	// copies the map. Defaults to none: messages are refused.
+	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target
+	// with a nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing
+	// error shows at once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With
+	// IDEMDDB_DISABLED each target needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client
+	// that is no [Transactor]. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
 	// "idemddb". Defaults to none.
 	SortKey string
 
-	// Trace returns the traceparent of the run that claims a key, such as that of the span in ctx. The record keeps it, so that a replay
-	// and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is called once for
-	// each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no request; the record grows
-	// by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and the claim goes on without one. So it
-	// does if Trace panics, after the event [KindPanicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
-	// traceparent of an earlier run in the record. Defaults to none: nothing is kept.
+	// Trace returns the traceparent of the run that claims a key, such as that of the span in ctx. The record keeps it, so that a
+	// replay and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is
+	// called once for each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no
+	// request; the record grows by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and the
+	// claim goes on without one. So it does if Trace panics, after the event [KindPanicked]. Set it in all workers of a namespace: a
+	// claim of a worker without it leaves the traceparent of an earlier run in the record. Defaults to none: nothing is kept.
 	Trace func(context.Context) string
 
 	// TTLAttribute is the name of the attribute on which the table's Time to Live is set. Defaults to "exp".
 	TTLAttribute string
 
-	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
-	// sort key due (N), keys only, as in idemddbtest.CreateTable. Defaults to "": the sweep scans the table.
+	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns
+	// (S), sort key due (N), keys only, as in idemddbtest.CreateTable. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
-	// UnsentShards is the number of partitions of UnsentIndex for the records of the namespace: 16, 32, 64, 128 or 256. A partition takes
-	// about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes 16 queries, or 272
-	// if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
+	// UnsentShards is the number of partitions of UnsentIndex for the records of the namespace: 16, 32, 64, 128 or 256. A partition
+	// takes about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes 16
+	// queries, or 272 if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
 	// does not find what workers with more have left, and its alarm does not see it. Defaults to 16.
 	UnsentShards int
 
-	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
-	// PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a [Batcher].
+	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
+	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a
+	// [Batcher].
 	Single bool
 }
 
 // Results keeps results outside of the table: those that are larger than Options.InlineResult. A result is put there before the
-// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package results
-// has one for S3. It must be safe for concurrent use.
+// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package
+// results has one for S3. It must be safe for concurrent use.
 type Results interface {
-	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker that was
-	// overtaken never overwrites what another one has stored, and a Put that arrives late writes what is there already. What is put
-	// must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed without the
+	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker that
+	// was overtaken never overwrites what another one has stored, and a Put that arrives late writes what is there already. What is
+	// put must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed without the
 	// result, as one that is too large.
 	Put(ctx context.Context, name string, b []byte) error
 
@@ -229,7 +232,8 @@ func (o *Options) checkTransactor(transacts bool) error {
 	return fmt.Errorf("idemddb: Options.Senders: messages are written as effects: %w", errNoTransactor)
 }
 
-// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was never set.
+// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was
+// never set.
 func isNil(given any) bool {
 	v := reflect.ValueOf(given)
 

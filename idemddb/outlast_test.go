@@ -81,8 +81,8 @@ func TestAfterARefusedEffectTheLeaseIsRenewedInTime(t *testing.T) {
 	})
 }
 
-// A try that may be applied yet makes the refusal of an effect unknown: where the request is refused as a whole, and where the commit had
-// been sent together with another one first.
+// A try that may be applied yet makes the refusal of an effect unknown: where the request is refused as a whole, and where the
+// commit had been sent together with another one first.
 func TestAnUnknownTryIsKeptUntilTheRecordAnswers(t *testing.T) {
 	t.Parallel()
 

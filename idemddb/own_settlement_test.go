@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement then says what is true: the key
-// is released, and may be claimed at once; or it was completed after all.
+// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement then says what is
+// true: the key is released, and may be claimed at once; or it was completed after all.
 func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 	t.Parallel()
 
@@ -86,7 +86,8 @@ func TestACompletionAfterOneWithoutAnAnswerWritesItsEffects(t *testing.T) {
 	})
 }
 
-// The failure that the work wrote by itself was applied, though its answer was lost. Giving up is refused by it, and the key is not completed.
+// The failure that the work wrote by itself was applied, though its answer was lost. Giving up is refused by it, and the key is
+// not completed.
 func TestWorkWhoseOwnFailureHasNoAnswerHasNotCompletedItsKey(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -168,8 +169,8 @@ func TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim(t *testing.T) {
 	}
 }
 
-// An operator has released the claim, and another worker has claimed the key since. The record looks as after the claim's own release, but no try of
-// that is without an answer.
+// An operator has released the claim, and another worker has claimed the key since. The record looks as after the claim's own
+// release, but no try of that is without an answer.
 func TestAReleaseAfterThatOfAnOperatorAndTheNextClaimIsFenced(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

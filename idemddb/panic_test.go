@@ -125,7 +125,8 @@ func TestAPanicOfTheClientReachesAllCallersAndTheBatchGoesOn(t *testing.T) {
 	})
 }
 
-// Nobody knows what a shared request has written whose client panicked, so each write goes on alone, and the event has the panic's stack.
+// Nobody knows what a shared request has written whose client panicked, so each write goes on alone, and the event has the
+// panic's stack.
 func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 	t.Parallel()
 

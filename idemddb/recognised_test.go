@@ -36,8 +36,8 @@ func (e *sweptAfterward) TransactWriteItems(
 	return out, err
 }
 
-// The first try writes the record, its answer proves nothing, and a sweep sends the message and removes it. The record that refuses the
-// second try says that the write is this call's own, and that nothing is left to send.
+// The first try writes the record, its answer proves nothing, and a sweep sends the message and removes it. The record that
+// refuses the second try says that the write is this call's own, and that nothing is left to send.
 func TestAWriteThatIsRecognisedSendsNothingThatASweepHasSent(t *testing.T) {
 	t.Parallel()
 
@@ -77,8 +77,8 @@ func TestAWriteThatIsRecognisedSendsNothingThatASweepHasSent(t *testing.T) {
 	}
 }
 
-// The first try of a commit is late, and the second one is refused. The first one is applied before the rejection is written, and a sweep
-// has sent its message by then.
+// The first try of a commit is late, and the second one is refused. The first one is applied before the rejection is written, and
+// a sweep has sent its message by then.
 func TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent(t *testing.T) {
 	t.Parallel()
 
@@ -124,8 +124,8 @@ func sendStored(f *fixture, opts *idemddb.Options) {
 	must(f, err)
 }
 
-// A commit finds a record past its retention. Before it has put a new one in its place, a worker whose clock is behind by 90 minutes has done
-// so, and its record is past its end, too.
+// A commit finds a record past its retention. Before it has put a new one in its place, a worker whose clock is behind by 90
+// minutes has done so, and its record is past its end, too.
 func TestACommitThatLosesARecordPastItsRetentionBeginsAnew(t *testing.T) {
 	t.Parallel()
 
@@ -160,8 +160,8 @@ func TestACommitThatLosesARecordPastItsRetentionBeginsAnew(t *testing.T) {
 	})
 }
 
-// A claim puts a new record in the place of one past its retention, and its answer is lost. The record that refuses the next try is its own, so
-// there is nothing more to ask.
+// A claim puts a new record in the place of one past its retention, and its answer is lost. The record that refuses the next try
+// is its own, so there is nothing more to ask.
 func TestAClaimThatIsFoundInThePlaceOfARecordPastItsRetentionIsWonAtOnce(t *testing.T) {
 	t.Parallel()
 

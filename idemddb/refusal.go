@@ -7,8 +7,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// refuseNested refuses a call that was made inside the work of the same key, and reports true: it would wait for itself. within is the
-// innermost work of the context, nil for none. If that work has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+// refuseNested refuses a call that was made inside the work of the same key, and reports true: it would wait for itself. within
+// is the innermost work of the context, nil for none. If that work has no claim, the call would complete the key, and the effects
+// that its caller staged would be lost.
 func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
 	for w := within; w != nil; w = w.outer {
 		if !w.isOf(a) || !w.isOpen() {
@@ -28,8 +29,8 @@ func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
 	return false
 }
 
-// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the record
-// refuses; but work without a claim has no record yet.
+// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the
+// record refuses; but work without a claim has no record yet.
 func (w *running) isOf(a *acquisition) bool {
 	own, other := w.staging.store, a.store
 
@@ -45,8 +46,8 @@ func (w *running) isOpen() bool {
 	return !w.staging.isClosed()
 }
 
-// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as when a handler of a
-// batch claims the key of one of its messages.
+// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as when a
+// handler of a batch claims the key of one of its messages.
 func (a *acquisition) inProgress(rec *record.Stored) error {
 	e := &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
 	if strings.HasPrefix(a.Token, e.Holder+record.TokenMark) {

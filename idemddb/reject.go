@@ -12,13 +12,14 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or committed
-// is set if the key is completed, and the error of the write. It has the owner token of the commit, so that it recognizes a record that an
-// earlier try of the commit wrote, and a late try of the commit is refused for as long as nobody else has claimed the key.
+// reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or
+// committed is set if the key is completed, and the error of the write. It has the owner token of the commit, so that it
+// recognizes a record that an earlier try of the commit wrote, and a late try of the commit is refused for as long as nobody else
+// has claimed the key.
 //
-// Work that failed for good is claimed and then failed. Failing ends the key, so it must be fenced as every other write that ends one: a
-// late request of it must not end the key again that an operator has reopened. What a late request of the claim can do stands beside
-// condClaim.
+// Work that failed for good is claimed and then failed. Failing ends the key, so it must be fenced as every other write that ends
+// one: a late request of it must not end the key again that an operator has reopened. What a late request of the claim can do
+// stands beside condClaim.
 func (c *committing) reject(ctx context.Context, cause error) (*acquisition, error) {
 	a := c.acquisition
 	a.group = nil
@@ -49,7 +50,8 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	return &a, a.err
 }
 
-// rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no claim.
+// rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no
+// claim.
 type rejecting struct {
 	claim     *acquisition
 	cause     string
@@ -95,8 +97,8 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 	a.follow(ctx, p, r.rejectAnew)
 }
 
-// rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
-// so that it refuses a late request of the commit.
+// rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts
+// as failed, so that it refuses a late request of the commit.
 func (r *rejecting) rejectAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
 	a := r.claim
 	put := a.store.records.RejectAnew(&a.Claimant, a.Last, old, r.cause)

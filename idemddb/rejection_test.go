@@ -19,8 +19,8 @@ func reject(f *fixture, cause error) error {
 	return err
 }
 
-// An operator reopens a key that failed for good without a claim, and a worker claims and releases it. Whichever request of the failure
-// arrives late, the key stays open.
+// An operator reopens a key that failed for good without a claim, and a worker claims and releases it. Whichever request of the
+// failure arrives late, the key stays open.
 func TestALateRequestOfAFailureWithoutAClaimDoesNotEndAReopenedKey(t *testing.T) {
 	t.Parallel()
 
@@ -117,8 +117,8 @@ func TestTheEventsOfARejection(t *testing.T) {
 	}
 }
 
-// The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try has been
-// applied after all: this run has completed the key, and it is no replay of another one.
+// The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try
+// has been applied after all: this run has completed the key, and it is no replay of another one.
 func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 	t.Parallel()
 

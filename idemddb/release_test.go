@@ -59,8 +59,8 @@ func TestAReleaseAfterACompletionWithAnUnknownOutcomeDoesNothing(t *testing.T) {
 	})
 }
 
-// A completion was not answered, the bank knows of no payment, and an operator releases the key so that the work runs. The completion that
-// arrives then must not say that the work is done: the next delivery would be answered, and nobody would pay.
+// A completion was not answered, the bank knows of no payment, and an operator releases the key so that the work runs. The
+// completion that arrives then must not say that the work is done: the next delivery would be answered, and nobody would pay.
 func TestALateSettlementDoesNotEndAKeyThatWasReleased(t *testing.T) {
 	t.Parallel()
 
@@ -129,7 +129,8 @@ func TestACauseThatIsATypedNilIsKeptAsItsType(t *testing.T) {
 	}
 }
 
-// An operator has released the key, and the renewal has found that out. The key is free, as the worker wants it: that is no error.
+// An operator has released the key, and the renewal has found that out. The key is free, as the worker wants it: that is no
+// error.
 func TestAReleaseAfterAnOperatorsReleaseIsNoError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

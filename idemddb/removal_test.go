@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// While the message is sent, the record becomes one that cannot be read. Nobody knows whether the message would be sent again, so the removal
-// that the record refuses is an error, and not the success of another sender.
+// While the message is sent, the record becomes one that cannot be read. Nobody knows whether the message would be sent again, so
+// the removal that the record refuses is an error, and not the success of another sender.
 func TestARemovalThatMeetsAnUnreadableRecordIsAnError(t *testing.T) {
 	t.Parallel()
 

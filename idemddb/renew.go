@@ -160,8 +160,8 @@ func (r *renewer) next(ctx context.Context, err error) (pause time.Duration, aga
 	return 0, false
 }
 
-// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins, because the
-// claim is being settled.
+// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
+// because the claim is being settled.
 func (c *Claim) joinRenewal() {
 	c.mu.Lock()
 	r := c.renewer
@@ -191,11 +191,13 @@ func (r *renewer) resume() {
 	}
 }
 
-// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
-// request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
+// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It
+// costs 1 request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key
+// over.
 //
 // Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written, so stop the
-// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend again.
+// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend
+// again.
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 

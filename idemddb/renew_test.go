@@ -350,7 +350,8 @@ func TestALeaseThatIsAlmostOverIsRenewedAtOnce(t *testing.T) {
 	})
 }
 
-// The process was stopped until the lease was over. For all other clocks the key is still held for ClockSkew, so the renewal is sent.
+// The process was stopped until the lease was over. For all other clocks the key is still held for ClockSkew, so the renewal is
+// sent.
 func TestALeaseThatIsOverByLessThanTheSkewIsRenewed(t *testing.T) {
 	t.Parallel()
 

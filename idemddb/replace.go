@@ -11,7 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
+// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is
+// over.
 type rareError struct {
 	found     *record.Stored
 	isExpired bool
@@ -71,8 +72,8 @@ func (r *replacing) Read(answer protocol.Answer) (protocol.Step, error) {
 	return protocol.Again, answer.Err
 }
 
-// putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of this
-// call wrote it, and ErrChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
+// putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of
+// this call wrote it, and ErrChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
 func (a *acquisition) putInPlace(
 	ctx context.Context, p planner.Policy, build func() *dynamodb.PutItemInput,
 ) (own item, err error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
-// is gone.
+// fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the
+// item is gone.
 func (s *Store) fenced(ctx context.Context, w engine.Write, build func() protocol.Write) (*record.Stored, error) {
 	f := &protocol.Fenced{Table: s.records, Build: build}
 	w.Operation = f

@@ -54,7 +54,8 @@ func (s *Store) outside() place {
 	return s.inTable
 }
 
-// placeOf returns where a result with this name is kept. A Store with Options.Results also reads what one without them has kept in the table.
+// placeOf returns where a result with this name is kept. A Store with Options.Results also reads what one without them has kept
+// in the table.
 func (s *Store) placeOf(name string) place {
 	if record.IsPart(name) {
 		return s.inTable
@@ -63,8 +64,9 @@ func (s *Store) placeOf(name string) place {
 	return s.given()
 }
 
-// nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker that was overtaken
-// never overwrites what another one has kept, and the digest, so a second completion of a claim never overwrites what the first one has.
+// nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker that
+// was overtaken never overwrites what another one has kept, and the digest, so a second completion of a claim never overwrites
+// what the first one has.
 func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
 	if s.opts.Results == nil {
 		return record.NameInTable(o.partition, o.token, sum, length)
@@ -73,9 +75,9 @@ func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
 	return s.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.ShortSum(sum)
 }
 
-// resultValue returns what the record of a key holds of a result. A large one is put outside of the record first. If the
-// result cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion without
-// the result is better than none.
+// resultValue returns what the record of a key holds of a result. A large one is put outside of the record first. If the result
+// cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion
+// without the result is better than none.
 func (s *Store) resultValue(
 	ctx context.Context, o owner, result []byte, omitted error, e effects,
 ) (types.AttributeValue, error) {
@@ -157,8 +159,8 @@ func (s *Store) keepContext(ctx context.Context, lease time.Duration) (context.C
 // errUnread is a replay whose result is outside of its record and cannot be read now.
 var errUnread = errors.New("the result cannot be read")
 
-// readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is sealed. If the
-// result is gone, it counts as omitted.
+// readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
+// sealed. If the result is gone, it counts as omitted.
 func (s *Store) readResult(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
 	value, isSealed := record.ResultIn(stored)
 	if kept, ok := record.KeptResultOf(value); ok {

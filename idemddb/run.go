@@ -10,26 +10,27 @@ import (
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// Run claims a key, runs fn with the claim and settles it: the key is completed with the result of fn if its error is nil, ended for good if the
-// error is marked permanent, as by lambdawrap.Permanent, and else released, so that the next call runs fn again. If the key was completed
-// before, fn does not run, and Run returns the record. Run is the form to begin with; [Do] is Run for a value that is kept as JSON.
+// Run claims a key, runs fn with the claim and settles it: the key is completed with the result of fn if its error is nil, ended
+// for good if the error is marked permanent, as by lambdawrap.Permanent, and else released, so that the next call runs fn again.
+// If the key was completed before, fn does not run, and Run returns the record. Run is the form to begin with; [Do] is Run for a
+// value that is kept as JSON.
 //
-// The record is nil if fn ran, except where another worker took the key over and completed it: then its record is the answer, also if
-// fn failed. The lease is renewed while fn runs. Its context carries the claim, ends with ctx, and is cancelled with ErrFenced as its cause if the
-// claim is lost. If fn panics or ends its goroutine, the claim is released.
+// The record is nil if fn ran, except where another worker took the key over and completed it: then its record is the answer,
+// also if fn failed. The lease is renewed while fn runs. Its context carries the claim, ends with ctx, and is cancelled with
+// ErrFenced as its cause if the claim is lost. If fn panics or ends its goroutine, the claim is released.
 //
-// A caller that ignores the record and only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if
-// its result could not be kept, its completion did not get through, or its record was deleted meanwhile; an [Event] reports it. A later
-// call then returns a record without a result, or ErrResultOmitted with ClaimOptions.NeedResult.
+// A caller that ignores the record and only writes `return err` never repeats finished work. If fn succeeded, the error is nil
+// also if its result could not be kept, its completion did not get through, or its record was deleted meanwhile; an [Event]
+// reports it. A later call then returns a record without a result, or ErrResultOmitted with ClaimOptions.NeedResult.
 //
-// Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, if fn ran and another
-// worker holds the key and has not completed it; ErrResultOmitted. What fn stages with [Stage] is written in one transaction with the
-// completion, and fn succeeded only if that is committed: the errors are also ErrUncommitted, *EffectError or what Effects.Refused makes
-// of it, ErrNotStaged and ErrUnsent.
+// Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, if fn ran and
+// another worker holds the key and has not completed it; ErrResultOmitted. What fn stages with [Stage] is written in one
+// transaction with the completion, and fn succeeded only if that is committed: the errors are also ErrUncommitted, *EffectError
+// or what Effects.Refused makes of it, ErrNotStaged and ErrUnsent.
 //
-// fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own key. Such a
-// call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is an error, because then there is no claim. Run panics for
-// a nil s or fn.
+// fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own
+// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is an error, because then there is no
+// claim. Run panics for a nil s or fn.
 func Run(
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context, *Claim) ([]byte, error),
 ) (*Record, error) {
@@ -67,8 +68,8 @@ func Run(
 var errDurable = errors.New("its context is that of the handler of a durable function, which runs again with each invocation and would wait for " +
 	"itself; nothing ran: call it in a step, with the context of the step and a key that the handler made (lambdawrap.DurableKey)")
 
-// perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the answer:
-// another run of the work has completed the key.
+// perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil
+// is the answer: another run of the work has completed the key.
 func perform[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions,
 	fn func(context.Context, *Work) (T, error), encode func(T) ([]byte, error),
@@ -107,8 +108,8 @@ func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
 	return panicerror.Readable(o.OnReplay(ctx, e.Record)) //nolint:wrapcheck // it is the error of the caller's own function
 }
 
-// run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it, the work is
-// done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
+// run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it,
+// the work is done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
 func run[T any](
 	ctx context.Context, work *Work, fn func(context.Context, *Work) (T, error), encode func(T) ([]byte, error),
 ) (value T, result []byte, err error) {

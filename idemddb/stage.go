@@ -11,15 +11,15 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Stage adds effects to the completion of the claim whose work runs with this context: they are written when the work has succeeded, in
-// one transaction with its completion. If the work fails, they are dropped. Stage(ctx, Effects{}) says that there is nothing to
-// write. Stage copies what it is given and is safe for concurrent use. It makes no request.
+// Stage adds effects to the completion of the claim whose work runs with this context: they are written when the work has
+// succeeded, in one transaction with its completion. If the work fails, they are dropped. Stage(ctx, Effects{}) says that there
+// is nothing to write. Stage copies what it is given and is safe for concurrent use. It makes no request.
 //
-// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not return
-// in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more than 99 items, an item
-// twice, the record itself, more than 4 MB of items, messages that do not fit into the record; or if a message's target is no entry of
-// Options.Senders. Work that goes on after that error, and returns none, is not completed: its completion is ErrNotStaged, unless [Unstage]
-// was called since.
+// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did
+// not return in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more
+// than 99 items, an item twice, the record itself, more than 4 MB of items, messages that do not fit into the record; or if a
+// message's target is no entry of Options.Senders. Work that goes on after that error, and returns none, is not completed: its
+// completion is ErrNotStaged, unless [Unstage] was called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {
@@ -101,8 +101,8 @@ func (s *staging) failure() error {
 	return s.failed
 }
 
-// with returns what is staged together with e, which it copies, and whose messages are stored as outbox, unless errSeal says that they cannot be
-// sealed. It is called with s.mu held.
+// with returns what is staged together with e, which it copies, and whose messages are stored as outbox, unless errSeal says that
+// they cannot be sealed. It is called with s.mu held.
 func (s *staging) with(e Effects, outbox []record.Message, errSeal error) (effects, error) {
 	all := effects{Effects: Effects{
 		Items:    slices.Concat(s.effects.Items, dbitem.CopyWrites(e.Items)),
@@ -149,7 +149,8 @@ func refusedOf(parts []Effects, add, item int) func(*EffectError) error {
 	return nil
 }
 
-// takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
+// takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call
+// has its own.
 func (s *staging) takeWith(ctx context.Context, e Effects) (effects, error) {
 	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages)
 
@@ -184,8 +185,8 @@ func (s *staging) isClosed() bool {
 	return s.closed
 }
 
-// reopen lets the work stage again: nothing of what was taken is written, because an effect was refused. Work that ignores that must not
-// count as done without its effects.
+// reopen lets the work stage again: nothing of what was taken is written, because an effect was refused. Work that ignores that
+// must not count as done without its effects.
 func (s *staging) reopen(refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

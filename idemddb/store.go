@@ -23,8 +23,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher], [Transactor] and [Getter], too. A
-// decorator of a client must have the methods of those three as well, or its Store does without what they are for.
+// DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher], [Transactor] and
+// [Getter], too. A decorator of a client must have the methods of those three as well, or its Store does without what they are
+// for.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
 // version of the SDK.
@@ -33,15 +34,15 @@ type DynamoDB interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// Batcher is what a [DynamoDB] also has if writes that are made at the same time may share requests. Without it every write is a request of
-// its own, as with Options.Single, and New emits the event [KindUnshared].
+// Batcher is what a [DynamoDB] also has if writes that are made at the same time may share requests. Without it every write is a
+// request of its own, as with Options.Single, and New emits the event [KindUnshared].
 type Batcher interface {
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 }
 
 // Transactor is what a [DynamoDB] also has if effects may be written together with a completion: [Stage], [Claim.CompleteWith],
-// [Store.Commit], ClaimOptions.Optimistic and Options.Senders. Without it New refuses Options.Senders, and each of the others returns
-// an error that names what is missing, with nothing sent.
+// [Store.Commit], ClaimOptions.Optimistic and Options.Senders. Without it New refuses Options.Senders, and each of the others
+// returns an error that names what is missing, with nothing sent.
 type Transactor interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
@@ -66,21 +67,25 @@ type Store struct {
 	disabledOnce sync.Once // emits the event KindDisabled
 }
 
-// New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not shared.
+// New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not
+// shared.
 //
-// The namespace stands before each key and separates the operations that share a table. It is not derived from the function's name,
-// so a renamed function still finds its records. It must not contain '#' and has at most 255 bytes. New makes no request: a table
-// that is missing or has another key shows with the first claim. Every error names the argument or the field.
+// The namespace stands before each key and separates the operations that share a table. It is not derived from the function's
+// name, so a renamed function still finds its records. It must not contain '#' and has at most 255 bytes. New makes no request: a
+// table that is missing or has another key shows with the first claim. Every error names the argument or the field.
 //
-// The table must not have multi-Region strong consistency (MRSC): DynamoDB then has neither transactions, so that no effect can be written, nor
-// Time to Live, so that no record is deleted. The first transaction shows it as an EffectError, and idem check before that.
+// The table must not have multi-Region strong consistency (MRSC): DynamoDB then has neither transactions, so that no effect can
+// be written, nor Time to Live, so that no record is deleted. The first transaction shows it as an EffectError, and idem check
+// before that.
 //
-// The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
-// off for as long as it lives: every claim succeeds whatever its key, no record is read or written, and settlements
-// only write the staged items and send the staged messages. It is for an emergency and for experiments. The first claim emits the event KindDisabled.
+// The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the
+// Store off for as long as it lives: every claim succeeds whatever its key, no record is read or written, and settlements only
+// write the staged items and send the staged messages. It is for an emergency and for experiments. The first claim emits the
+// event KindDisabled.
 //
-// If requests cannot be shared, as by a client that is no [Batcher], New emits the event [KindUnshared] with the reason. A client that is no
-// [Transactor] cannot write effects: New then refuses Options.Senders, and the calls that write effects are refused later.
+// If requests cannot be shared, as by a client that is no [Batcher], New emits the event [KindUnshared] with the reason. A client
+// that is no [Transactor] cannot write effects: New then refuses Options.Senders, and the calls that write effects are refused
+// later.
 //
 //nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
@@ -137,9 +142,9 @@ func (s *Store) Engine() *engine.Engine {
 	return s.engine
 }
 
-// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
-// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
-// everybody. It is for wrappers, which hide a message until it can be worked on.
+// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a
+// takeover is possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the
+// lease is over for everybody. It is for wrappers, which hide a message until it can be worked on.
 func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	s.mustExist()
 
@@ -203,8 +208,8 @@ func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
 	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
-// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several
-// keys.
+// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction
+// of several keys.
 func (s *Store) retried(ctx context.Context, key string, err error) {
 	s.opts.Observe(ctx, Event{Kind: KindRetried, Key: key, Err: err})
 

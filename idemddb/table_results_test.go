@@ -227,7 +227,8 @@ func (s *staleReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opt
 	return s.DB.GetItem(ctx, in, opts...)
 }
 
-// contentless is a client of which the first answer to each request for a part is nil, and the later ones do not say what they cost.
+// contentless is a client of which the first answer to each request for a part is nil, and the later ones do not say what they
+// cost.
 type contentless struct {
 	*idemddbtest.DB
 
@@ -373,8 +374,8 @@ func (o *otherParts) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opt
 	return out, err
 }
 
-// The first worker dies, or is late, at each of its requests. The result of the worker that completes the key is replayed, and Time to Live
-// deletes whatever is left.
+// The first worker dies, or is late, at each of its requests. The result of the worker that completes the key is replayed, and
+// Time to Live deletes whatever is left.
 func TestAWorkerWithALargeResultDiesAtEachOfItsRequests(t *testing.T) {
 	t.Parallel()
 

@@ -16,8 +16,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A table with four partitions, of which each takes 20 write units a second, gets more work than that for some seconds. Statements and parts of
-// transactions are throttled one by one, and each is sent again until it is written: every key ends, and its work runs once.
+// A table with four partitions, of which each takes 20 write units a second, gets more work than that for some seconds.
+// Statements and parts of transactions are throttled one by one, and each is sent again until it is written: every key ends, and
+// its work runs once.
 func TestThrottledWritesEndWell(t *testing.T) {
 	t.Parallel()
 

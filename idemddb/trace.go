@@ -7,8 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim matters more
-// than its traceparent.
+// askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim
+// matters more than its traceparent.
 func (a *acquisition) askTrace(ctx context.Context) {
 	text, err := a.store.callTrace(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The deadline of the invocation is in 8 s, and the transaction is sent after 7 s, for 2 s at least. A successor must not wait for longer than
-// the deadline, whatever is written between two tries.
+// The deadline of the invocation is in 8 s, and the transaction is sent after 7 s, for 2 s at least. A successor must not wait
+// for longer than the deadline, whatever is written between two tries.
 func TestBetweenTheTriesOfATransactionTheLeaseIsNotExtendedBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 

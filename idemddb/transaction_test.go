@@ -28,8 +28,8 @@ func begin(t testing.TB, db *idemddbtest.DB, effects ...types.TransactWriteItem)
 	return tx
 }
 
-// The first try has no answer: DynamoDB has it in flight. It is committed item by item, and each of the tries meanwhile sees another
-// half of it.
+// The first try has no answer: DynamoDB has it in flight. It is committed item by item, and each of the tries meanwhile sees
+// another half of it.
 func TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce(t *testing.T) {
 	t.Parallel()
 
@@ -272,7 +272,8 @@ var ways = map[string]func(f *fixture, e idemddb.Effects) error{
 	},
 }
 
-// A proxy may answer 200 without content any number of times. Three in a row counted as a commit once: nothing was written, and nobody knew.
+// A proxy may answer 200 without content any number of times. Three in a row counted as a commit once: nothing was written, and
+// nobody knew.
 func TestAnswersWithoutContentAreNeverACommit(t *testing.T) {
 	t.Parallel()
 
@@ -304,8 +305,8 @@ func TestAnswersWithoutContentAreNeverACommit(t *testing.T) {
 	}
 }
 
-// A backend that never sends the consumed capacity commits nevertheless: the second try is refused by the record of the first, which is
-// the proof. Without a record there is none.
+// A backend that never sends the consumed capacity commits nevertheless: the second try is refused by the record of the first,
+// which is the proof. Without a record there is none.
 func TestABackendThatNeverSendsTheConsumedCapacity(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return silent{db} }, func(f *fixture) {

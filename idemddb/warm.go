@@ -11,13 +11,13 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
-// Warm opens a connection to DynamoDB before the first message needs one, so that the first invocation does not wait for what a new process
-// does once: finding credentials, looking up the endpoint's address, reading the root certificates, TLS. Call it in main, before lambda.Start:
-// Lambda bills the time of its init phase, but no message waits for it.
+// Warm opens a connection to DynamoDB before the first message needs one, so that the first invocation does not wait for what a
+// new process does once: finding credentials, looking up the endpoint's address, reading the root certificates, TLS. Call it in
+// main, before lambda.Start: Lambda bills the time of its init phase, but no message waits for it.
 //
-// It sends one GET without a signature to the endpoint of the client. DynamoDB answers that it is healthy; the role needs no permission for it,
-// and it costs no unit. Warm waits for the answer, for 2 s at most and not beyond ctx, and ignores every error: without a connection the first
-// write makes one. The client must keep connections, as that of [HTTPClient] does.
+// It sends one GET without a signature to the endpoint of the client. DynamoDB answers that it is healthy; the role needs no
+// permission for it, and it costs no unit. Warm waits for the answer, for 2 s at most and not beyond ctx, and ignores every
+// error: without a connection the first write makes one. The client must keep connections, as that of [HTTPClient] does.
 func Warm(ctx context.Context, client *dynamodb.Client) {
 	ctx, cancel := context.WithTimeout(ctx, planner.MaxTry)
 	defer cancel()
@@ -46,8 +46,8 @@ func Warm(ctx context.Context, client *dynamodb.Client) {
 // maxWarmAnswer is far above the "healthy: ..." of DynamoDB.
 const maxWarmAnswer = 64 << 10
 
-// endpointParameters are those with which the client finds its endpoint for every request. That of the account is used where the credentials
-// name the account.
+// endpointParameters are those with which the client finds its endpoint for every request. That of the account is used where the
+// credentials name the account.
 func endpointParameters(ctx context.Context, o *dynamodb.Options) dynamodb.EndpointParameters {
 	p := dynamodb.EndpointParameters{
 		Region:                aws.String(o.Region),

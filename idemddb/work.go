@@ -9,8 +9,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
-// Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which run the code
-// of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other.
+// Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which
+// run the code of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other.
 type Work struct {
 	*staging
 
@@ -24,8 +24,8 @@ type Work struct {
 	omitted error // why there is no result, if the code returned one
 }
 
-// Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
-// no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
+// Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the
+// work has no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
 	w := &Work{store: s, opts: opts, stop: func() {}}
 	if opts != nil && opts.Optimistic && !s.Disabled() {
@@ -45,8 +45,8 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 // Claim returns the claim of the work, or nil if it has none.
 func (w *Work) Claim() *Claim { return w.claim }
 
-// Context returns the context for the code that does the work: the code can stage effects with it, and finds its claim, whose lease is
-// renewed from now on as by [Claim.Keep].
+// Context returns the context for the code that does the work: the code can stage effects with it, and finds its claim, whose
+// lease is renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
 	if w.claim == nil {
 		return withWork(ctx, nil, w.staging)
@@ -66,9 +66,9 @@ func (w *Work) Staged() Effects {
 	return w.effects.Effects
 }
 
-// Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the record. A
-// result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with a third of its length
-// and 4 KB more, as what an encoding adds to it.
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the
+// record. A result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with
+// a third of its length and 4 KB more, as what an encoding adds to it.
 func (w *Work) Fits(result []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,8 +114,8 @@ func (w *Work) GiveBack(ctx context.Context) error {
 	return w.claim.ReleaseUnused(ctx)
 }
 
-// Abandon is for code that does not return in time and may still run. It can stage no more. If the work has a claim, its lease is extended
-// by Options.Lease, beyond the invocation's deadline, and renewed until the returned function is called.
+// Abandon is for code that does not return in time and may still run. It can stage no more. If the work has a claim, its lease is
+// extended by Options.Lease, beyond the invocation's deadline, and renewed until the returned function is called.
 func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	w.stop()
 	w.end()
@@ -131,8 +131,8 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	return stop, err
 }
 
-// Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as permanent, and else
-// released. Work that succeeded without a claim is committed.
+// Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as
+// permanent, and else released. Work that succeeded without a claim is committed.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	w.stop()
 
@@ -162,8 +162,8 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	}
 }
 
-// hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not count: only
-// Settle writes them.
+// hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not
+// count: only Settle writes them.
 func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,9 +208,9 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 	return endingOfCompletion(err)
 }
 
-// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and nobody knows
-// whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion that was applied, and a
-// late completion is refused by it.
+// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and
+// nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
+// that was applied, and a late completion is refused by it.
 func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	if isPermanent(cause) {
 		return c.Fail(ctx, cause)
@@ -219,8 +219,8 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	return c.release(ctx, cause, true)
 }
 
-// endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If that completion is what refused to give up,
-// the work has settled its claim.
+// endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If that completion is what refused to
+// give up, the work has settled its claim.
 func (c *Claim) endingOfGivingUp(cause, err error) Ending {
 	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.held.Fence {
 		return Ending{Kind: KindCompleted, Err: cause, BySelf: true}
@@ -229,8 +229,9 @@ func (c *Claim) endingOfGivingUp(cause, err error) Ending {
 	return endingOfFailure(cause, err)
 }
 
-// settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a
-// late request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
+// settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced,
+// so that a late request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all,
+// the key is completed.
 func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	cause := effect.meaning()
 	err := c.giveUp(ctx, cause)

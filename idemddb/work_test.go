@@ -29,7 +29,8 @@ func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) 
 	})
 }
 
-// An earlier try of the transaction was applied although an effect was refused later: the key is completed, and its messages are unsent.
+// An earlier try of the transaction was applied although an effect was refused later: the key is completed, and its messages are
+// unsent.
 func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
@@ -64,7 +65,8 @@ func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	})
 }
 
-// The completion that the work wrote by itself was applied, though its answer was lost. Its result cannot be read now, and need not be.
+// The completion that the work wrote by itself was applied, though its answer was lost. Its result cannot be read now, and need
+// not be.
 func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	t.Parallel()
 

@@ -10,10 +10,10 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// Flush wraps the function for lambda.Start. After each invocation it exports what was measured, before Lambda freezes the process. It calls
-// [Telemetry.ForceFlush], so a hanging exporter does not hold the answer beyond the invocation's deadline, and the error of an exporter goes
-// to OpenTelemetry's error handler and leaves the answer as it is. Let it be the outermost wrapper, around one that makes a span for the
-// invocation. Flush panics for a nil Telemetry or handler.
+// Flush wraps the function for lambda.Start. After each invocation it exports what was measured, before Lambda freezes the
+// process. It calls [Telemetry.ForceFlush], so a hanging exporter does not hold the answer beyond the invocation's deadline, and
+// the error of an exporter goes to OpenTelemetry's error handler and leaves the answer as it is. Let it be the outermost wrapper,
+// around one that makes a span for the invocation. Flush panics for a nil Telemetry or handler.
 func Flush[In, Out any](t *Telemetry, h func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	t.mustExist()
 
@@ -29,13 +29,13 @@ func Flush[In, Out any](t *Telemetry, h func(context.Context, In) (Out, error)) 
 }
 
 // ForceFlush exports what was measured until now, spans and metrics at the same time. It returns when that is done, after
-// Options.FlushTimeout, or when half of the time until ctx's deadline is over, whichever comes first, also if an exporter ignores its context.
-// That ctx has ended is no reason to lose spans: only its deadline counts. The exporters' errors and panics are returned; what was measured may
-// or may not have arrived then.
+// Options.FlushTimeout, or when half of the time until ctx's deadline is over, whichever comes first, also if an exporter ignores
+// its context. That ctx has ended is no reason to lose spans: only its deadline counts. The exporters' errors and panics are
+// returned; what was measured may or may not have arrived then.
 //
-// Calls at the same time share flushes: those that come while one is under way wait for its end, and the next one serves them all. A call whose
-// time is over leaves alone; the context of a shared flush ends when all of its calls have left. An exporter that never
-// returns keeps one goroutine. Further calls wait for it in vain, within their time, and start none.
+// Calls at the same time share flushes: those that come while one is under way wait for its end, and the next one serves them
+// all. A call whose time is over leaves alone; the context of a shared flush ends when all of its calls have left. An exporter
+// that never returns keeps one goroutine. Further calls wait for it in vain, within their time, and start none.
 func (t *Telemetry) ForceFlush(ctx context.Context) error {
 	t.mustExist()
 
@@ -77,8 +77,8 @@ func (t *Telemetry) flushAnyway(ctx context.Context) {
 	}
 }
 
-// flusher flushes one provider. Invocations that want a flush while one is under way share the next one, because the one under way
-// may have passed over what they measured.
+// flusher flushes one provider. Invocations that want a flush while one is under way share the next one, because the one under
+// way may have passed over what they measured.
 type flusher struct {
 	what     string
 	provider func() any
@@ -88,8 +88,8 @@ type flusher struct {
 	next    *flight // nil if nobody waits for it
 }
 
-// flight is one flush of a provider, and those that wait for it. It ends when the last of them leaves, so that the end of one caller's time
-// ends nobody else's flush, and no flush that heeds its context outlives its callers.
+// flight is one flush of a provider, and those that wait for it. It ends when the last of them leaves, so that the end of one
+// caller's time ends nobody else's flush, and no flush that heeds its context outlives its callers.
 type flight struct {
 	export  func() error
 	cancel  context.CancelFunc

@@ -89,7 +89,8 @@ func TestFlushExportsSpansAndMetricsBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// The answer comes in time, and with what the handler did, however long an exporter hangs and whether it looks at its context or not.
+// The answer comes in time, and with what the handler did, however long an exporter hangs and whether it looks at its context or
+// not.
 func TestAnExporterThatHangsDoesNotHoldTheAnswer(t *testing.T) {
 	t.Parallel()
 
@@ -286,8 +287,8 @@ func TestFlushesAtTheSameTimeShareTheNextOne(t *testing.T) {
 	})
 }
 
-// The first of those that share a flush has the least time. Its end is no reason for the others to lose their spans, and the end of the last
-// one ends a flush that hangs.
+// The first of those that share a flush has the least time. Its end is no reason for the others to lose their spans, and the end
+// of the last one ends a flush that hangs.
 func TestACallWhoseTimeIsOverLeavesASharedFlushAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -454,8 +455,8 @@ func (g *global) ForceFlush(context.Context) error {
 	return nil
 }
 
-// setGlobal sets the global providers after the Telemetry is made, as in a program that sets them later. It does that once in a process,
-// because the providers that OpenTelemetry has before pass on to the first ones that are set.
+// setGlobal sets the global providers after the Telemetry is made, as in a program that sets them later. It does that once in a
+// process, because the providers that OpenTelemetry has before pass on to the first ones that are set.
 var setGlobal = sync.OnceValue(func() *global {
 	g := &global{spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader()}
 

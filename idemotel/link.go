@@ -35,8 +35,8 @@ func fromTraceparent(parent, state string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// producers returns the link to the span that sent a message, if the message names one. An instrumented producer writes a traceparent; SQS
-// itself carries the header of AWS X-Ray.
+// producers returns the link to the span that sent a message, if the message names one. An instrumented producer writes a
+// traceparent; SQS itself carries the header of AWS X-Ray.
 func producers(m events.SQSMessage) []trace.Link {
 	for _, producer := range []trace.SpanContext{
 		fromTraceparent(attributeText(m, traceparentName), attributeText(m, tracestateName)), fromXRay(m.Attributes[xrayName]),
@@ -57,8 +57,8 @@ func attributeText(m events.SQSMessage, name string) string {
 	return ""
 }
 
-// fromXRay reads a header of AWS X-Ray, such as Root=1-67891233-abcdef012345678912345678;Parent=463ac35c9f6413ad;Sampled=1. What cannot be
-// read, or names no span, is an invalid span context.
+// fromXRay reads a header of AWS X-Ray, such as Root=1-67891233-abcdef012345678912345678;Parent=463ac35c9f6413ad;Sampled=1. What
+// cannot be read, or names no span, is an invalid span context.
 func fromXRay(header string) trace.SpanContext {
 	config := trace.SpanContextConfig{Remote: true}
 

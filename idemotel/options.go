@@ -16,8 +16,8 @@ import (
 
 const operation = "process"
 
-// made holds what was made once of each key, because OpenTelemetry sorts and copies the attributes of each measurement. The keys are few: the
-// queues of a function, the outcomes and the kinds of events. It is safe for concurrent use.
+// made holds what was made once of each key, because OpenTelemetry sorts and copies the attributes of each measurement. The keys
+// are few: the queues of a function, the outcomes and the kinds of events. It is safe for concurrent use.
 type made[K comparable, V any] struct {
 	make func(K) V
 	all  sync.Map // from K to V

@@ -58,8 +58,8 @@ func (t *Telemetry) end(ctx context.Context, o lambdawrap.Outcome) {
 	p.span.End()
 }
 
-// isFailure reports whether the work, its record or the message itself failed, now or before. That the work is done or being done elsewhere is
-// no failure, nor is a message that waits for the next delivery because its turn or the time for it did not come.
+// isFailure reports whether the work, its record or the message itself failed, now or before. That the work is done or being done
+// elsewhere is no failure, nor is a message that waits for the next delivery because its turn or the time for it did not come.
 func isFailure(o lambdawrap.Outcome) bool {
 	switch o {
 	case lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeEmpty, lambdawrap.OutcomeInProgress,

@@ -26,13 +26,13 @@ type Options struct {
 	// MeterProvider makes the metrics. Defaults to nil: the global one, also if it is set later.
 	MeterProvider metric.MeterProvider
 
-	// FlushTimeout is the longest time for one flush. A flush also takes at most half of the time that the invocation has left. While an
-	// exporter does not answer, each invocation lasts as much longer. Negative is an error. Defaults to 1 s.
+	// FlushTimeout is the longest time for one flush. A flush also takes at most half of the time that the invocation has left. While
+	// an exporter does not answer, each invocation lasts as much longer. Negative is an error. Defaults to 1 s.
 	FlushTimeout time.Duration
 }
 
-// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New]. Where a nil
-// one is used, that panics.
+// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New].
+// Where a nil one is used, that panics.
 type Telemetry struct {
 	tracer       trace.Tracer
 	events       metric.Int64Counter
@@ -107,9 +107,10 @@ func version() string {
 	return "(devel)"
 }
 
-// StoreOptions returns a copy of opts, which may be nil, for [idemddb.New]. Its Trace keeps the traceparent of the context's span in the
-// record, unless opts has a Trace of its own. Its Observe counts each event, adds the links of replays and takeovers to the context's span,
-// and then calls that of opts. Set a Trace or an Observe of your own in opts: set in the result, it would replace these.
+// StoreOptions returns a copy of opts, which may be nil, for [idemddb.New]. Its Trace keeps the traceparent of the context's span
+// in the record, unless opts has a Trace of its own. Its Observe counts each event, adds the links of replays and takeovers to
+// the context's span, and then calls that of opts. Set a Trace or an Observe of your own in opts: set in the result, it would
+// replace these.
 func (t *Telemetry) StoreOptions(opts *idemddb.Options) *idemddb.Options {
 	t.mustExist()
 
@@ -134,12 +135,13 @@ func (t *Telemetry) StoreOptions(opts *idemddb.Options) *idemddb.Options {
 	return &o
 }
 
-// MessageOptions returns a copy of opts, which may be nil, for [lambdawrap.SQS] and [lambdawrap.Batch]. Its MessageContext begins the span
-// of a message, after that of opts, and its OnMessage ends it, after that of opts, which can therefore add attributes. Set hooks of your own
-// in opts: an OnMessage that is set in the result would replace the one that ends the spans.
+// MessageOptions returns a copy of opts, which may be nil, for [lambdawrap.SQS] and [lambdawrap.Batch]. Its MessageContext begins
+// the span of a message, after that of opts, and its OnMessage ends it, after that of opts, which can therefore add attributes.
+// Set hooks of your own in opts: an OnMessage that is set in the result would replace the one that ends the spans.
 //
-// If the span's exporter panics, or hangs until the answer is due, that is logged, and the message ends as it would have without it. A span
-// processor that exports at the end of each span makes the answer wait for its exporter; one that exports in batches does not.
+// If the span's exporter panics, or hangs until the answer is due, that is logged, and the message ends as it would have without
+// it. A span processor that exports at the end of each span makes the answer wait for its exporter; one that exports in batches
+// does not.
 func (t *Telemetry) MessageOptions(opts *lambdawrap.Options) *lambdawrap.Options {
 	t.mustExist()
 

@@ -15,22 +15,22 @@ import (
 // batchHandler is an existing handler of whole events that reports failures message by message.
 type batchHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch wraps an existing handler of whole events for lambda.Start. The handler gets one event with just the messages that it must work
-// on, in their order, and its answer is applied message by message. It is not called if there are none.
+// Batch wraps an existing handler of whole events for lambda.Start. The handler gets one event with just the messages that it
+// must work on, in their order, and its answer is applied message by message. It is not called if there are none.
 //
 // Messages whose key was completed before, is held by another worker or has failed for good are not in its event, nor the second
-// message of a key, nor, on a FIFO queue, the messages behind one that is reported failed. The messages that the handler reports in
-// BatchItemFailures are released and come back, and so do those behind them in their FIFO groups; the others are completed. An error,
-// a panic, an empty id and an id that the handler was not given fail all, as they do in SQS. An error marked [Permanent] ends the keys
-// of all for good.
+// message of a key, nor, on a FIFO queue, the messages behind one that is reported failed. The messages that the handler reports
+// in BatchItemFailures are released and come back, and so do those behind them in their FIFO groups; the others are completed. An
+// error, a panic, an empty id and an id that the handler was not given fail all, as they do in SQS. An error marked [Permanent]
+// ends the keys of all for good.
 //
-// While the handler runs, the leases of all its messages are renewed. Its context carries no claim. It ends after Options.Timeout, when
-// Options.Reserve begins, or, with idemddb.ErrFenced as its cause, when the last of the claims is lost. A handler that stops then and
-// reports what it has not done loses nothing: its answer counts until half of the reserve is left. Options.Workers is how many calls of
-// the dead-letter hook run at a time.
+// While the handler runs, the leases of all its messages are renewed. Its context carries no claim. It ends after
+// Options.Timeout, when Options.Reserve begins, or, with idemddb.ErrFenced as its cause, when the last of the claims is lost. A
+// handler that stops then and reports what it has not done loses nothing: its answer counts until half of the reserve is left.
+// Options.Workers is how many calls of the dead-letter hook run at a time.
 //
-// For a handler without answers for single messages, use [SQS] with [Whole]. The returned function is as that of SQS. Batch panics for a
-// nil store or handler.
+// For a handler without answers for single messages, use [SQS] with [Whole]. The returned function is as that of SQS. Batch
+// panics for a nil store or handler.
 func Batch(
 	store *idemddb.Store, h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), opts *Options,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -91,9 +91,9 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 	v.endAll(ctx, given, end)
 }
 
-// callBatch calls the handler with the event of these messages and notes which of them failed. It reports whether the handler is late; what
-// that returns is not read. A message behind a failed one of its FIFO group fails although the handler did not report it, because it must run
-// again after that message.
+// callBatch calls the handler with the event of these messages and notes which of them failed. It reports whether the handler is
+// late; what that returns is not read. A message behind a failed one of its FIFO group fails although the handler did not report
+// it, because it must run again after that message.
 func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
@@ -128,8 +128,8 @@ func eventOf(given []*piece) (event events.SQSEvent) {
 	return event
 }
 
-// readAnswer notes the failure of each piece that the handler reported. If the handler reported an id that it was not given, readAnswer
-// returns errStrange, because the answer then proves nothing.
+// readAnswer notes the failure of each piece that the handler reported. If the handler reported an id that it was not given,
+// readAnswer returns errStrange, because the answer then proves nothing.
 func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 	for _, failure := range answer.BatchItemFailures {
 		known := false
@@ -167,8 +167,8 @@ func (v *invocation) endAll(ctx context.Context, given []*piece, end func(contex
 	}
 }
 
-// finishOthers finishes the messages of a piece for which no handler ran. They end as its first message did, unless they are behind a message
-// of their FIFO group that the handler reported.
+// finishOthers finishes the messages of a piece for which no handler ran. They end as its first message did, unless they are
+// behind a message of their FIFO group that the handler reported.
 func (v *invocation) finishOthers(ctx context.Context, given []*piece, p *piece, first outcome) {
 	for _, m := range p.others {
 		o := first.ofDuplicate()

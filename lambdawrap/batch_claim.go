@@ -22,7 +22,8 @@ type piece struct {
 	failure error         // by the handler's answer
 }
 
-// findAll finds the keys of all messages, side by side. One that is not there when the others must be claimed costs its message only.
+// findAll finds the keys of all messages, side by side. One that is not there when the others must be claimed costs its message
+// only.
 func (v *invocation) findAll() {
 	v.keys.start()
 	v.keys.await()
@@ -88,8 +89,8 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 	return work, outcome{}
 }
 
-// keepAll renews the leases of all pieces until their work is settled or given back. When the last of the claims that are then held is lost,
-// the handler's context is cancelled, because none of its work could be recorded.
+// keepAll renews the leases of all pieces until their work is settled or given back. When the last of the claims that are then
+// held is lost, the handler's context is cancelled, because none of its work could be recorded.
 func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[schedule.Work]*piece) {
 	isUnclaimed := func(p *piece) bool { return p.work == nil }
 	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
@@ -134,8 +135,8 @@ func (v *invocation) choose(ctx context.Context, pieces map[schedule.Work]*piece
 	return given
 }
 
-// endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns false for a
-// message that the handler gets, or another one with its key.
+// endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns
+// false for a message that the handler gets, or another one with its key.
 func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroups) (o outcome, ended bool) {
 	o, isBlocked := blocked.outcomeOf(m)
 
@@ -181,8 +182,8 @@ func (p *piece) settle(ctx context.Context) outcome {
 	return o
 }
 
-// blockedGroups holds the FIFO message groups one of whose messages failed: the messages behind it must wait for it. Each group has the
-// seconds until that message comes back.
+// blockedGroups holds the FIFO message groups one of whose messages failed: the messages behind it must wait for it. Each group
+// has the seconds until that message comes back.
 type blockedGroups map[string]int32
 
 // outcomeOf returns the outcome of a message that is behind a failed one of its group, and false for any other message.

@@ -430,7 +430,8 @@ func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) 
 	})
 }
 
-// The order of a group holds for a message without a key, too: the dead-letter queue does not get it before the message in front of it is done.
+// The order of a group holds for a message without a key, too: the dead-letter queue does not get it before the message in front
+// of it is done.
 func TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

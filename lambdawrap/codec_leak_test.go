@@ -19,7 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// places are all the places where something confidential could end that is not its own: the table, the log, the metrics, events and errors.
+// places are all the places where something confidential could end that is not its own: the table, the log, the metrics, events
+// and errors.
 type places struct {
 	testing.TB
 
@@ -101,8 +102,8 @@ func (p *places) store(codec idemddb.Codec) *idemddb.Store {
 	return store
 }
 
-// wantClean demands that nothing which was written has the marker, and that all of these kinds of events and words of the log were met: a test that
-// meets no error finds no leak.
+// wantClean demands that nothing which was written has the marker, and that all of these kinds of events and words of the log
+// were met: a test that meets no error finds no leak.
 func (p *places) wantClean(kinds []idemddb.Kind, words ...string) {
 	p.Helper()
 
@@ -173,8 +174,9 @@ func confidential() []string {
 	return bodies
 }
 
-// A batch has every end that a message of a queue can have, again and again, claimed and optimistic, while the target of the outbox is down, refuses or
-// is there. None of it puts a byte of a message into the table, the log, the metrics, an event or an error.
+// A batch has every end that a message of a queue can have, again and again, claimed and optimistic, while the target of the
+// outbox is down, refuses or is there. None of it puts a byte of a message into the table, the log, the metrics, an event or an
+// error.
 func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 
@@ -296,7 +298,8 @@ func TestNothingOfAnInputOrAResultIsStoredOrLoggedWithACodec(t *testing.T) {
 	p.wantClean([]idemddb.Kind{idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindCorrupt}, "declined")
 }
 
-// What a stream carries is confidential with its partition key and its headers. Each record is in a partition of its own, so none waits for another.
+// What a stream carries is confidential with its partition key and its headers. Each record is in a partition of its own, so none
+// waits for another.
 func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 

@@ -16,9 +16,9 @@ type lineMetric struct {
 	outcomes []Outcome
 }
 
-// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes. One that counts
-// a kind has the name of that kind.
-// Messages and NotDone are read from the event and the answer, and DeadLetters are counted by themselves.
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes. One
+// that counts a kind has the name of that kind. Messages and NotDone are read from the event and the answer, and DeadLetters are
+// counted by themselves.
 var lineMetrics = []lineMetric{
 	{name: "Messages"},
 	{name: "NotDone"},
@@ -98,8 +98,8 @@ func (c *counts) add(name Outcome, failed, deadLetter bool) {
 	}
 }
 
-// take counts the messages of a call that has ended. An event of SQS says itself how many it has, also if the invocation failed before they
-// ended.
+// take counts the messages of a call that has ended. An event of SQS says itself how many it has, also if the invocation failed
+// before they ended.
 func (c *counts) take(in, out any, err error) {
 	event, isSQS := in.(events.SQSEvent)
 	response, isAnswered := out.(events.SQSEventResponse)

@@ -242,7 +242,8 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 	}
 }
 
-// No delivery of such a message will have a key. Left in its queue, it would block its message group until its receives are used up.
+// No delivery of such a message will have a key. Left in its queue, it would block its message group until its receives are used
+// up.
 func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

@@ -26,8 +26,8 @@ type SendMessageAPI interface {
 //	idemddb.source        String  the ARN of the queue that it comes from
 //	idemddb.receiveCount  Number  how often it was delivered
 //
-// Those that it has already, from an earlier time, are replaced. Where SQS refuses the whole as invalid, as a queue with a smaller
-// MaximumMessageSize does, the message goes out once more with nothing added.
+// Those that it has already, from an earlier time, are replaced. Where SQS refuses the whole as invalid, as a queue with a
+// smaller MaximumMessageSize does, the message goes out once more with nothing added.
 //
 // To a FIFO queue (its URL ends in .fifo) the message goes in its own message group, or in a group for itself if it has none,
 // with its id for MessageDeduplicationId: what the hook sends twice within five minutes is there once. On a standard queue it
@@ -37,14 +37,14 @@ type SendMessageAPI interface {
 // It needs sqs:SendMessage on that queue, and kms:GenerateDataKey and kms:Decrypt where a KMS key of yours encrypts it. It
 // costs one SQS request for each 64 KB of message.
 //
-// What it sends has a new message id, and so has a message that is moved back from there. With [MessageID] for Options.Key such a message
-// is new work, and nothing shows that it is the same payment. With a key from its content it is the work that failed for good, and it is
-// refused until [idemddb.Store.Reopen] or the command idem reopen. SQS moves messages back only from a queue that is another queue's
-// dead-letter queue, and knows the source only of those that it moved there itself: name the destination.
+// What it sends has a new message id, and so has a message that is moved back from there. With [MessageID] for Options.Key such a
+// message is new work, and nothing shows that it is the same payment. With a key from its content it is the work that failed for
+// good, and it is refused until [idemddb.Store.Reopen] or the command idem reopen. SQS moves messages back only from a queue that
+// is another queue's dead-letter queue, and knows the source only of those that it moved there itself: name the destination.
 //
-// The hook's errors begin with "lambdawrap: dead-letter queue:" and mean that the message is reported failed; it may be in the queue all
-// the same. A queueURL that is not the URL of a queue is an error on every call, so that no message is lost. The hook logs nothing and is
-// safe for concurrent use. DeadLetterQueue panics for a nil api.
+// The hook's errors begin with "lambdawrap: dead-letter queue:" and mean that the message is reported failed; it may be in the
+// queue all the same. A queueURL that is not the URL of a queue is an error on every call, so that no message is lost. The hook
+// logs nothing and is safe for concurrent use. DeadLetterQueue panics for a nil api.
 func DeadLetterQueue(api SendMessageAPI, queueURL string) func(context.Context, events.SQSMessage, error) error {
 	if api == nil {
 		panic("lambdawrap: DeadLetterQueue: api: must not be nil")

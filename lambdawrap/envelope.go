@@ -11,17 +11,17 @@ import (
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// EnvelopeFunc opens what another service has put around the message in the body of a queue's message. [SNS], [EventBridge], [S3], [S3Pointer],
-// [Base64] and [Gzip] are ready, and [Chain] opens one inside of the other.
+// EnvelopeFunc opens what another service has put around the message in the body of a queue's message. [SNS], [EventBridge],
+// [S3], [S3Pointer], [Base64] and [Gzip] are ready, and [Chain] opens one inside of the other.
 //
-// It returns the messages that the envelope holds: mostly one, none if there is nothing to do. It must return the same ones, in the same order,
-// whenever the message is delivered. An error that wraps [ErrNoKey] or is marked by [Permanent] says that the envelope will never open. Any
-// other error is a failure that may pass. It is called concurrently.
+// It returns the messages that the envelope holds: mostly one, none if there is nothing to do. It must return the same ones, in
+// the same order, whenever the message is delivered. An error that wraps [ErrNoKey] or is marked by [Permanent] says that the
+// envelope will never open. Any other error is a failure that may pass. It is called concurrently.
 type EnvelopeFunc func(context.Context, events.SQSMessage) ([]Enveloped, error)
 
-// Open opens the envelope around a message, as a wrapper with Options.Envelope does. The first of the messages in it has the id of the queue's
-// message, and each further one that id with its number behind it, as m-1/1: two pieces of work must not share an id, neither in a key nor in the
-// answer of a handler of whole events.
+// Open opens the envelope around a message, as a wrapper with Options.Envelope does. The first of the messages in it has the id
+// of the queue's message, and each further one that id with its number behind it, as m-1/1: two pieces of work must not share an
+// id, neither in a key nor in the answer of a handler of whole events.
 func (f EnvelopeFunc) Open(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	opened, err := f(ctx, m)
 	if err != nil {
@@ -41,20 +41,21 @@ func (f EnvelopeFunc) Open(ctx context.Context, m events.SQSMessage) ([]Envelope
 
 // Enveloped is one message that stood in an envelope.
 type Enveloped struct {
-	// Message is the queue's message, with the body and the message attributes that stood in the envelope. Everything else of it, such as its
-	// receive count, is as it arrived, and its MessageId is what [EnvelopeFunc.Open] makes of it.
+	// Message is the queue's message, with the body and the message attributes that stood in the envelope. Everything else of it,
+	// such as its receive count, is as it arrived, and its MessageId is what [EnvelopeFunc.Open] makes of it.
 	Message events.SQSMessage
 
-	// ID names the message for the service or the program that made the envelope, and stays when that service delivers the message twice. ""
-	// stands for none.
+	// ID names the message for the service or the program that made the envelope, and stays when that service delivers the message
+	// twice. "" stands for none.
 	ID string
 
-	// Name is that of the kind of envelope from which ID comes, so that the ids of two services never meet. The ready envelopes have the
-	// names of their functions.
+	// Name is that of the kind of envelope from which ID comes, so that the ids of two services never meet. The ready envelopes have
+	// the names of their functions.
 	Name string
 }
 
-// Key returns the default key of a message that stood in an envelope: the list of Name and ID, or that of [MessageID] if it has no ID.
+// Key returns the default key of a message that stood in an envelope: the list of Name and ID, or that of [MessageID] if it has
+// no ID.
 func (e Enveloped) Key() (string, error) {
 	if e.ID == "" {
 		return keyOfMessage(e.Message)
@@ -84,7 +85,8 @@ const (
 	defaultEnvelopeDepth = 4
 )
 
-// Limited returns an envelope that opens within other limits than the default ones. An envelope of your own is bound by them inside of a Chain.
+// Limited returns an envelope that opens within other limits than the default ones. An envelope of your own is bound by them
+// inside of a Chain.
 func Limited(open EnvelopeFunc, limits EnvelopeLimits) EnvelopeFunc {
 	return func(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 		if limits.Bytes < 0 || limits.Depth < 0 {
@@ -111,9 +113,9 @@ func limitsOf(ctx context.Context) EnvelopeLimits {
 	return limits
 }
 
-// Chain opens envelopes that stand inside of each other, the outermost first: Chain(SNS, Base64, Gzip) opens a notification whose message is
-// compressed. The innermost ID counts, because only what is inside stays when an outer service is given it twice: S3 that notifies a topic
-// twice gets two MessageIds.
+// Chain opens envelopes that stand inside of each other, the outermost first: Chain(SNS, Base64, Gzip) opens a notification whose
+// message is compressed. The innermost ID counts, because only what is inside stays when an outer service is given it twice: S3
+// that notifies a topic twice gets two MessageIds.
 //
 // More envelopes than EnvelopeLimits.Depth are an error of each message, which comes back.
 func Chain(envelopes ...EnvelopeFunc) EnvelopeFunc {

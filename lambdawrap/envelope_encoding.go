@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Base64 is an [EnvelopeFunc] for bodies in base64, with the standard or the URL-safe alphabet, with padding or without. It has no ID. What
-// stands in it may be no UTF-8.
+// Base64 is an [EnvelopeFunc] for bodies in base64, with the standard or the URL-safe alphabet, with padding or without. It has
+// no ID. What stands in it may be no UTF-8.
 func Base64(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(m.Body, "-_") {
@@ -35,8 +35,8 @@ func Base64(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	return []Enveloped{{Message: held(m, string(body), m.MessageAttributes)}}, nil
 }
 
-// Gzip is an [EnvelopeFunc] for compressed bodies. A queue takes text only, so it stands behind [Base64] or [S3Pointer] in a [Chain]. It has no
-// ID. It stops at EnvelopeLimits.Bytes.
+// Gzip is an [EnvelopeFunc] for compressed bodies. A queue takes text only, so it stands behind [Base64] or [S3Pointer] in a
+// [Chain]. It has no ID. It stops at EnvelopeLimits.Bytes.
 func Gzip(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "Gzip"
 

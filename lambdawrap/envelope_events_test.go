@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// The events of localstack/events/envelopes hold one publication that the service has delivered twice, as two messages of the queue. Its effect
-// happens once, by the default key and by one of the content, and both messages are done.
+// The events of localstack/events/envelopes hold one publication that the service has delivered twice, as two messages of the
+// queue. Its effect happens once, by the default key and by one of the content, and both messages are done.
 func TestAPublicationThatIsDeliveredTwiceHasItsEffectOnce(t *testing.T) {
 	t.Parallel()
 
@@ -70,8 +70,8 @@ func TestAPublicationThatIsDeliveredTwiceHasItsEffectOnce(t *testing.T) {
 	}
 }
 
-// Each recorded event of each service is cut at many places and has single bytes changed. What still opens has its effect once, whatever else is
-// delivered with the same id. What does not is reported failed with the reason, and nothing of it runs.
+// Each recorded event of each service is cut at many places and has single bytes changed. What still opens has its effect once,
+// whatever else is delivered with the same id. What does not is reported failed with the reason, and nothing of it runs.
 func TestNothingOfABrokenEventIsLostOrRunsTwice(t *testing.T) {
 	t.Parallel()
 
@@ -133,7 +133,8 @@ func TestNothingOfABrokenEventIsLostOrRunsTwice(t *testing.T) {
 	}
 }
 
-// brokenForms returns a body, what is left of it when it is cut at up to 60 places, and what it is when a byte there is another one.
+// brokenForms returns a body, what is left of it when it is cut at up to 60 places, and what it is when a byte there is another
+// one.
 func brokenForms(body string) []string {
 	all := []string{body}
 
@@ -185,8 +186,9 @@ func layers(objects shelf) map[string]layer {
 	}
 }
 
-// Up to four envelopes stand inside of each other, in every order that the services allow, also two of one kind. The message inside comes out as it
-// was put in, with the id of the innermost envelope that has one. A chain in any other order opens something else or says that it never will.
+// Up to four envelopes stand inside of each other, in every order that the services allow, also two of one kind. The message
+// inside comes out as it was put in, with the id of the innermost envelope that has one. A chain in any other order opens
+// something else or says that it never will.
 func TestAChainOpensEnvelopesInEveryOrder(t *testing.T) {
 	t.Parallel()
 

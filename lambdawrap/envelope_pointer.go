@@ -22,16 +22,17 @@ type GetObjectAPI interface {
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 }
 
-// S3Pointer returns an [EnvelopeFunc] for queues whose producers use the extended client libraries of SQS and SNS: a large body is an object of
-// S3, and the message is a pointer to it. Each delivery costs one GetObject for it. A body that is no pointer, because it is small, passes as
-// it is, without an ID. ID is the bucket and the key of the object; a producer that sends the body again stores another object.
+// S3Pointer returns an [EnvelopeFunc] for queues whose producers use the extended client libraries of SQS and SNS: a large body
+// is an object of S3, and the message is a pointer to it. Each delivery costs one GetObject for it. A body that is no pointer,
+// because it is small, passes as it is, without an ID. ID is the bucket and the key of the object; a producer that sends the body
+// again stores another object.
 //
-// An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. Every other failure may pass: the message comes back. Without
-// s3:ListBucket on the bucket S3 answers with 403 also for an object that is gone; the role needs it, beside s3:GetObject. The producer names
-// the bucket, so let the role read no other one.
+// An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. Every other failure may pass: the message comes back.
+// Without s3:ListBucket on the bucket S3 answers with 403 also for an object that is gone; the role needs it, beside
+// s3:GetObject. The producer names the bucket, so let the role read no other one.
 //
-// Nobody deletes the object, because the message may come back after it was worked on: give the bucket a lifecycle rule that expires objects
-// when no message can point to them any more. S3Pointer panics for a nil api.
+// Nobody deletes the object, because the message may come back after it was worked on: give the bucket a lifecycle rule that
+// expires objects when no message can point to them any more. S3Pointer panics for a nil api.
 func S3Pointer(api GetObjectAPI) EnvelopeFunc {
 	if api == nil {
 		panic("lambdawrap: S3Pointer: api: must not be nil")

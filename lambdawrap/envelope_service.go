@@ -16,12 +16,13 @@ import (
 
 // This file holds the envelopes that services of AWS put around a message: SNS, EventBridge and S3.
 
-// SNS is an [EnvelopeFunc] for queues that subscribe to a topic of SNS without raw message delivery: the body is the notification's Message,
-// the message attributes are those of the notification, and ID is its MessageId, which stays when SNS delivers the notification again. A
-// publisher that publishes again gets a new MessageId; a message that another function staged ([idemddb.Stage]) keeps the id that it had, which
-// is then ID.
+// SNS is an [EnvelopeFunc] for queues that subscribe to a topic of SNS without raw message delivery: the body is the
+// notification's Message, the message attributes are those of the notification, and ID is its MessageId, which stays when SNS
+// delivers the notification again. A publisher that publishes again gets a new MessageId; a message that another function staged
+// ([idemddb.Stage]) keeps the id that it had, which is then ID.
 //
-// With raw message delivery there is no envelope, and Options.Envelope must not be set: each message is then an error that says so.
+// With raw message delivery there is no envelope, and Options.Envelope must not be set: each message is then an error that says
+// so.
 func SNS(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "SNS"
 
@@ -62,12 +63,13 @@ func SNS(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	return []Enveloped{e.orStaged(staged)}, nil
 }
 
-// EventBridge is an [EnvelopeFunc] for queues that are the target of a rule of EventBridge: the body is the event's detail, the message
-// attributes source, detail-type, time, account and region are those of the event, and ID is the event's id, which stays when EventBridge delivers
-// the event again. A producer that puts an event again gives it a new id; a message that another function staged ([idemddb.Stage]) keeps the
-// id that it had, which is then ID and the message attribute idemddb-id.
+// EventBridge is an [EnvelopeFunc] for queues that are the target of a rule of EventBridge: the body is the event's detail, the
+// message attributes source, detail-type, time, account and region are those of the event, and ID is the event's id, which stays
+// when EventBridge delivers the event again. A producer that puts an event again gives it a new id; a message that another
+// function staged ([idemddb.Stage]) keeps the id that it had, which is then ID and the message attribute idemddb-id.
 //
-// A target with an input path or an input transformer sends something else than the event, and needs no envelope or one of its own.
+// A target with an input path or an input transformer sends something else than the event, and needs no envelope or one of its
+// own.
 func EventBridge(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "EventBridge"
 
@@ -109,10 +111,10 @@ func EventBridge(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	return []Enveloped{e.orStaged(staged)}, nil
 }
 
-// S3 is an [EnvelopeFunc] for queues that a bucket notifies: each of the notification's Records is a message, whose body is the record, as
-// events.S3EventRecord has it. A notification has no id, and S3 may send it twice; so ID is made of what happened, the record's sequencer, the
-// bucket and the object's key. Records without a sequencer, as those of tags and restores, have no ID. The test event that S3 sends when the
-// notification is set up (s3:TestEvent) holds nothing.
+// S3 is an [EnvelopeFunc] for queues that a bucket notifies: each of the notification's Records is a message, whose body is the
+// record, as events.S3EventRecord has it. A notification has no id, and S3 may send it twice; so ID is made of what happened, the
+// record's sequencer, the bucket and the object's key. Records without a sequencer, as those of tags and restores, have no ID.
+// The test event that S3 sends when the notification is set up (s3:TestEvent) holds nothing.
 func S3(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "S3"
 
@@ -144,8 +146,8 @@ func S3(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	return opened, nil
 }
 
-// objectID returns what names one record of a notification of S3; "" if it has no sequencer. The object's key stands last, because it alone may
-// have a space.
+// objectID returns what names one record of a notification of S3; "" if it has no sequencer. The object's key stands last,
+// because it alone may have a space.
 func objectID(record json.RawMessage) (string, error) {
 	var r events.S3EventRecord
 
@@ -163,8 +165,8 @@ func objectID(record json.RawMessage) (string, error) {
 	return fmt.Sprintf("%s %s %s/%s", r.EventName, r.S3.Object.Sequencer, r.S3.Bucket.Name, r.S3.Object.Key), nil
 }
 
-// orStaged returns the message with the id that it had when another function staged it, if there is one: the id of the service changes whenever
-// the outbox sends the message again.
+// orStaged returns the message with the id that it had when another function staged it, if there is one: the id of the service
+// changes whenever the outbox sends the message again.
 func (e Enveloped) orStaged(id string) Enveloped {
 	if id != "" {
 		e.Name, e.ID = delivery.IDAttribute, id

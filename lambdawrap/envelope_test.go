@@ -442,8 +442,8 @@ func TestWhatAnEnvelopeFuncReturnsIsNotChanged(t *testing.T) {
 	}
 }
 
-// FuzzEnvelopes gives any body to each ready envelope. It opens, or says that it never will; what it opens is bounded, has ids of its own, and is
-// the same the next time.
+// FuzzEnvelopes gives any body to each ready envelope. It opens, or says that it never will; what it opens is bounded, has ids of
+// its own, and is the same the next time.
 func FuzzEnvelopes(f *testing.F) {
 	for _, name := range []string{"sns", "eventbridge", "s3", "s3_test_event", "sns_confirmation"} {
 		f.Add(recordedBody(f, name))

@@ -16,7 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// plus is an envelope of the words between the plus signs of a body. "none" holds nothing, "broken" never opens, and "later" does not open now.
+// plus is an envelope of the words between the plus signs of a body. "none" holds nothing, "broken" never opens, and "later" does
+// not open now.
 func plus(_ context.Context, m events.SQSMessage) (opened []lambdawrap.Enveloped, err error) {
 	switch m.Body {
 	case "none":

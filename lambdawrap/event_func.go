@@ -10,9 +10,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/durable"
 )
 
-// EventFunc is the wrapped function of [Func]. lambda.Start takes it, as it takes any function. It is a lambda.Handler, too, which sees what the
-// input does not show: the array of a pipe and the invocation of a durable function are refused. The options of lambda.StartWithOptions that
-// change how JSON is read or written have no effect on it.
+// EventFunc is the wrapped function of [Func]. lambda.Start takes it, as it takes any function. It is a lambda.Handler, too,
+// which sees what the input does not show: the array of a pipe and the invocation of a durable function are refused. The options
+// of lambda.StartWithOptions that change how JSON is read or written have no effect on it.
 type EventFunc[In, Out any] func(context.Context, In) (Out, error)
 
 var (
@@ -22,8 +22,8 @@ var (
 		"would find its own record; use idemddb.Do in a step, with DurableKey, or the idempotency key as the name of the execution")
 )
 
-// Invoke reads the input, calls the function and writes its result. It makes EventFunc a lambda.Handler. An array of records of an event source, an
-// invocation of a durable function, and what is not of the type In are errors, and nothing ran.
+// Invoke reads the input, calls the function and writes its result. It makes EventFunc a lambda.Handler. An array of records of
+// an event source, an invocation of a durable function, and what is not of the type In are errors, and nothing ran.
 func (f EventFunc[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	switch {
 	case isOfPipe(payload):
@@ -63,8 +63,9 @@ func isOfPipe(payload []byte) bool {
 	return isArray(payload) && json.Unmarshal(payload, &records) == nil && len(records) > 0 && records[0].EventSource != ""
 }
 
-// DurableKey returns a key of the durable execution whose handler has this context, and of a name that tells its steps apart. A step of a durable
-// function runs again if its process dies before the checkpoint; with this key its work is done once all the same:
+// DurableKey returns a key of the durable execution whose handler has this context, and of a name that tells its steps apart. A
+// step of a durable function runs again if its process dies before the checkpoint; with this key its work is done once all the
+// same:
 //
 //	key, err := lambdawrap.DurableKey(ctx, "charge") // in the handler; the context of a step does not name its execution
 //	...

@@ -15,8 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// FuzzEvent sends any JSON through Lambda's own decoding to the wrappers. They return an error, or the ids of the batch that failed, each
-// once. On a FIFO queue all messages behind a failed one of their group are reported failed, too.
+// FuzzEvent sends any JSON through Lambda's own decoding to the wrappers. They return an error, or the ids of the batch that
+// failed, each once. On a FIFO queue all messages behind a failed one of their group are reported failed, too.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"Records":[{"messageId":"m1","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"ok"},{"messageId":"m2","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"bad"}]}`,

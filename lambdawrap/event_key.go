@@ -11,12 +11,13 @@ import (
 	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
-// This file holds the key functions that take a key from what an AWS service has put into the event: SentMessageID for SQS; and for Func
-// those for EventBridge, SNS, S3 and asynchronous invocations. key.go holds the other ones for SQS.
+// This file holds the key functions that take a key from what an AWS service has put into the event: SentMessageID for SQS; and
+// for Func those for EventBridge, SNS, S3 and asynchronous invocations. key.go holds the other ones for SQS.
 
-// SentMessageID is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
-// once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
-// makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
+// SentMessageID is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is
+// sent at least once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside
+// of the envelope that SNS makes, or in the event that EventBridge sends to the queue. All other messages have the key of
+// [MessageID].
 func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 	id := aws.ToString(m.MessageAttributes[delivery.IDAttribute].StringValue)
 	if id == "" {
@@ -30,12 +31,12 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 	return idemddb.TextKey(id), nil
 }
 
-// EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
-// again. A producer that puts an event again gives it a new id; one that another function staged keeps the id that it had, which is then
-// the key, as for [SentMessageID].
+// EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the
+// event again. A producer that puts an event again gives it a new id; one that another function staged keeps the id that it had,
+// which is then the key, as for [SentMessageID].
 //
-// An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the schedule
-// must put into its input.
+// An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the
+// schedule must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
 	if id := delivery.IDInResources(e.Resources); id != "" {
 		return idemddb.TextKey(id), nil
@@ -44,9 +45,9 @@ func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error)
 	return listKey("is this an event of EventBridge?", field{"source", e.Source}, field{"id", e.ID})
 }
 
-// SNSMessageID is a key function for [Func]: the topic's ARN and the message's id. A message that another function staged keeps its own id
-// whenever it is sent, which is then the key, as for [SentMessageID]. SNS invokes a function with one message at a time; any other number is
-// [ErrNoKey].
+// SNSMessageID is a key function for [Func]: the topic's ARN and the message's id. A message that another function staged keeps
+// its own id whenever it is sent, which is then the key, as for [SentMessageID]. SNS invokes a function with one message at a
+// time; any other number is [ErrNoKey].
 func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	if len(e.Records) != 1 {
 		return "", noKey("the event has %d Records, and SNS sends one at a time", len(e.Records))
@@ -61,12 +62,12 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	return listKey("is this an event of SNS?", field{"TopicArn", m.TopicArn}, field{"MessageId", m.MessageID})
 }
 
-// S3ObjectVersion is a key function for [Func]: what happened, the bucket, the object's key, and the object's version, or the event's
-// sequencer where the bucket keeps no versions. S3 delivers an event at least once, and invokes a function with one at a time; any other
-// number is [ErrNoKey].
+// S3ObjectVersion is a key function for [Func]: what happened, the bucket, the object's key, and the object's version, or the
+// event's sequencer where the bucket keeps no versions. S3 delivers an event at least once, and invokes a function with one at a
+// time; any other number is [ErrNoKey].
 //
-// Only events of objects that were created or removed differ from each other in these fields. Those of tags, access lists, restores and the
-// like have no key here: two of them may have equal fields, and one key would let the second one go undone.
+// Only events of objects that were created or removed differ from each other in these fields. Those of tags, access lists,
+// restores and the like have no key here: two of them may have equal fields, and one key would let the second one go undone.
 func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 	if len(e.Records) != 1 {
 		return "", noKey("the event has %d Records, and S3 sends one at a time", len(e.Records))
@@ -86,9 +87,9 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 		field{"object.key", r.S3.Object.Key}, version)
 }
 
-// RequestID is a key function for [Func]: the invocation's request id. It is for asynchronous invocations: Lambda tries one up to three
-// times, each time with the same id. A caller that invokes again gets a new id, and so does each synchronous invocation and each event
-// that its source delivers twice; they need a key from their content.
+// RequestID is a key function for [Func]: the invocation's request id. It is for asynchronous invocations: Lambda tries one up to
+// three times, each time with the same id. A caller that invokes again gets a new id, and so does each synchronous invocation and
+// each event that its source delivers twice; they need a key from their content.
 func RequestID[In any](ctx context.Context, _ In) (string, error) {
 	return listKey("is this an invocation of Lambda?", field{"the request id", requestID(ctx)})
 }

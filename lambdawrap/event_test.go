@@ -21,7 +21,8 @@ type durableHandler struct{ context.Context }
 func (durableHandler) ExecutionArn() string { return "arn:execution" }
 func (durableHandler) IsReplaying() bool    { return false }
 
-// startedFuncs are functions of Func for inputs of several types, with metrics and without, as lambda.Start gets them. ran counts their handlers.
+// startedFuncs are functions of Func for inputs of several types, with metrics and without, as lambda.Start gets them. ran counts
+// their handlers.
 func startedFuncs(h *harness, ran *int) map[string]lambda.Handler {
 	metrics := lambdawrap.NewMetrics(io.Discard, "payments")
 
@@ -277,7 +278,8 @@ func TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode(t *testing.T) {
 	}
 }
 
-// Tests and tools build messages by hand, without a source. The id or the body tells such a message from a record of another source.
+// Tests and tools build messages by hand, without a source. The id or the body tells such a message from a record of another
+// source.
 func TestAMessageWithoutASourceIsOneOfSQSIfItHasAnIDOrABody(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

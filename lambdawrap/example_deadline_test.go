@@ -11,7 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A message for which too little time is left is reported failed and is not claimed. It comes back as if it had not been received.
+// A message for which too little time is left is reported failed and is not claimed. It comes back as if it had not been
+// received.
 func ExampleOptions_reserve() {
 	store, _ := inMemory(nil)
 
@@ -29,7 +30,8 @@ func ExampleOptions_reserve() {
 	// Output: [{m-1}] <nil>
 }
 
-// A worker died while it worked on the message. The message comes back while the lease of the dead worker lasts, and runs when it is over.
+// A worker died while it worked on the message. The message comes back while the lease of the dead worker lasts, and runs when it
+// is over.
 func Example_takeover() {
 	store, clock := inMemory(nil)
 

@@ -51,7 +51,8 @@ func ExampleEventFunc() {
 	// lambdawrap: this is an invocation of a durable function, and nothing ran: its handler runs again with each invocation, so it would find its own record; use idemddb.Do in a step, with DurableKey, or the idempotency key as the name of the execution
 }
 
-// A step runs again if its process dies before the checkpoint. With a key of its execution and its name its work is done once all the same.
+// A step runs again if its process dies before the checkpoint. With a key of its execution and its name its work is done once all
+// the same.
 func ExampleDurableKey() {
 	store, _ := inMemory(nil)
 	handler := durableHandler{context.Background()} // the SDK for durable executions makes this context

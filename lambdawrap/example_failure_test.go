@@ -15,8 +15,8 @@ import (
 
 var errClosed = errors.New("account is closed")
 
-// The handler does not run again after a permanent error. Without Options.DeadLetter the message comes back until its queue moves it to
-// the queue's own dead-letter queue.
+// The handler does not run again after a permanent error. Without Options.DeadLetter the message comes back until its queue moves
+// it to the queue's own dead-letter queue.
 func ExamplePermanent() {
 	store, _ := inMemory(nil)
 

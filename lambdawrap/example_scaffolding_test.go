@@ -13,8 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// Everything in this file is scaffolding of the examples: it stands in for AWS, and a function has none of it. Where an example calls
-// invoke, a function has
+// Everything in this file is scaffolding of the examples: it stands in for AWS, and a function has none of it. Where an example
+// calls invoke, a function has
 //
 //	lambda.Start(lambdawrap.SQS(store, handler, opts))
 

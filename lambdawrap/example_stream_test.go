@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A record fails. The one behind it with the same partition key waits, and that of another key goes on. Lambda sends the failed record and
-// all behind it again, and what is done does not run a second time.
+// A record fails. The one behind it with the same partition key waits, and that of another key goes on. Lambda sends the failed
+// record and all behind it again, and what is done does not run a second time.
 func ExampleKinesis() {
 	store, _ := inMemory(nil)
 	isDown := true
@@ -47,7 +47,8 @@ func ExampleKinesis() {
 	// failed: [] <nil>
 }
 
-// A stream does not count deliveries, but the Store does: after MaxAttempts the record is parked, and the records behind it go on.
+// A stream does not count deliveries, but the Store does: after MaxAttempts the record is parked, and the records behind it go
+// on.
 func ExampleStreamOptions() {
 	store, _ := inMemory(&idemddb.Options{MaxAttempts: 2})
 
@@ -82,8 +83,8 @@ func ExampleStreamOptions() {
 	// failed: [] <nil>
 }
 
-// A producer that sends the same payment twice makes two records with two sequence numbers. A key from the data makes them one piece of
-// work.
+// A producer that sends the same payment twice makes two records with two sequence numbers. A key from the data makes them one
+// piece of work.
 func ExampleStreamOptions_key() {
 	store, _ := inMemory(nil)
 

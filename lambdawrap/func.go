@@ -20,39 +20,39 @@ import (
 // FuncOptions shape the wrapper of a function with the input In. Zero means the default, but Key must be set.
 type FuncOptions[In any] struct {
 	// Key picks the idempotency key of an invocation, under the rules of [KeyFunc]. There is no default: a whole event as a key would
-	// hold parts that change with each delivery, so that no duplicate ever matched. [EventBridgeID], [SNSMessageID], [S3ObjectVersion] and
-	// [RequestID] are ready. Its context ends when Reserve begins. If it has not answered when it is too late for the handler to start, the
-	// invocation fails in time, with nothing claimed. If it is nil, each invocation fails.
+	// hold parts that change with each delivery, so that no duplicate ever matched. [EventBridgeID], [SNSMessageID],
+	// [S3ObjectVersion] and [RequestID] are ready. Its context ends when Reserve begins. If it has not answered when it is too late
+	// for the handler to start, the invocation fails in time, with nothing claimed. If it is nil, each invocation fails.
 	Key func(context.Context, In) (string, error)
 
-	// Fingerprint identifies the input, after Key and within its time: another input under the same key is refused with idemddb.ErrMismatch. Defaults to nil: inputs
-	// under one key are not compared.
+	// Fingerprint identifies the input, after Key and within its time: another input under the same key is refused with
+	// idemddb.ErrMismatch. Defaults to nil: inputs under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 
-	// Logger gets a warning for each takeover, because the work may have been done before, and a line for each staged message that is not
-	// sent, with the request id and the hash of the key. Defaults to slog.Default() at the time of the call.
+	// Logger gets a warning for each takeover, because the work may have been done before, and a line for each staged message that is
+	// not sent, with the request id and the hash of the key. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
-	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it was
-	// too large, or JSON cannot carry it. Set it where a caller reads the result. Defaults to false: such an invocation returns a zero
-	// value and no error, so that an event source does not send the event again.
+	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it
+	// was too large, or JSON cannot carry it. Set it where a caller reads the result. Defaults to false: such an invocation returns a
+	// zero value and no error, so that an event source does not send the event again.
 	NeedResult bool
 
-	// OnReplay is called with the record that answers an invocation whose work was done before, as idemddb.ClaimOptions.OnReplay is: it may
-	// replace record.Result, which is JSON, or fail the invocation. The key stays completed. Defaults to nil.
+	// OnReplay is called with the record that answers an invocation whose work was done before, as idemddb.ClaimOptions.OnReplay is:
+	// it may replace record.Result, which is JSON, or fail the invocation. The key stays completed. Defaults to nil.
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
 	// transaction commits the record, the result and the effects. Defaults to false.
 	Optimistic bool
 
-	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when it
-	// begins. Negative is an error. Defaults to 1 s.
+	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when
+	// it begins. Negative is an error. Defaults to 1 s.
 	Reserve time.Duration
 
-	// Timeout is the time for the handler. Its context ends after that, and it does not start with less time left before the reserve. A
-	// Timeout that does not fit into the invocation's time is an error that names the numbers. Negative is an error. Defaults to 0: no
-	// limit.
+	// Timeout is the time for the handler. Its context ends after that, and it does not start with less time left before the reserve.
+	// A Timeout that does not fit into the invocation's time is an error that names the numbers. Negative is an error. Defaults to 0:
+	// no limit.
 	Timeout time.Duration
 
 	// Wait is how long an invocation waits for a key that another one holds, as long as there is time to start, before it fails with
@@ -60,24 +60,25 @@ type FuncOptions[In any] struct {
 	Wait time.Duration
 }
 
-// Func wraps a handler of any event for lambda.Start and makes it idempotent: EventBridge, SNS, S3, Scheduler, Step Functions, direct and
-// asynchronous invocations. The first invocation with a key runs the handler; each later one returns the stored result, under the rules of
-// [idemddb.Do].
+// Func wraps a handler of any event for lambda.Start and makes it idempotent: EventBridge, SNS, S3, Scheduler, Step Functions,
+// direct and asynchronous invocations. The first invocation with a key runs the handler; each later one returns the stored
+// result, under the rules of [idemddb.Do].
 //
-// The context of the handler carries the claim ([idemddb.FromContext]); what the handler stages ([idemddb.Stage]) is written in one
-// transaction with the result. It ends after FuncOptions.Timeout, when FuncOptions.Reserve begins, or, with idemddb.ErrFenced as its cause,
-// when the claim is lost. What the handler returns after that still counts. A handler that never returns is ended by Lambda together with
-// the invocation, and its claim ends with the invocation's time, too.
+// The context of the handler carries the claim ([idemddb.FromContext]); what the handler stages ([idemddb.Stage]) is written in
+// one transaction with the result. It ends after FuncOptions.Timeout, when FuncOptions.Reserve begins, or, with idemddb.ErrFenced
+// as its cause, when the claim is lost. What the handler returns after that still counts. A handler that never returns is ended
+// by Lambda together with the invocation, and its claim ends with the invocation's time, too.
 //
-// If the handler fails or panics, its key is released, and the next invocation runs it again; an error marked [Permanent] ends the key for
-// good, and later invocations fail with idemddb.ErrFailed. For work that is done the error is nil, so that no caller repeats it; if its
-// record could not be written, an [idemddb.Event] says so. Lambda sends the event of an asynchronous invocation that failed again, twice by
-// default, and then to its OnFailure destination.
+// If the handler fails or panics, its key is released, and the next invocation runs it again; an error marked [Permanent] ends
+// the key for good, and later invocations fail with idemddb.ErrFailed. For work that is done the error is nil, so that no caller
+// repeats it; if its record could not be written, an [idemddb.Event] says so. Lambda sends the event of an asynchronous
+// invocation that failed again, twice by default, and then to its OnFailure destination.
 //
-// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey], and one for too little time, with nothing claimed. With
-// a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation.
-// The result must not be an io.Reader, because a stream can be read once. An array of records, as a pipe sends it, and an invocation of a durable
-// function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not show them.
+// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey], and one for too little time, with nothing
+// claimed. With a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs
+// on every invocation. The result must not be an io.Reader, because a stream can be read once. An array of records, as a pipe
+// sends it, and an invocation of a durable function are errors, and nothing ran: give lambda.Start the function as it is, because
+// a function around it does not show them.
 //
 // The returned function is safe for concurrent use. Func panics for a nil store or handler.
 func Func[In, Out any](
@@ -149,8 +150,8 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	})
 }
 
-// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The error of the
-// handler says nothing about the key of the invocation: it may be one of another key, by a Do inside of the handler.
+// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The
+// error of the handler says nothing about the key of the invocation: it may be one of another key, by a Do inside of the handler.
 func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
 	name := OutcomeReleased
 

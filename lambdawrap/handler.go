@@ -35,7 +35,8 @@ func newPanicError(value any) *PanicError {
 	return &PanicError{Value: p.Value, Stack: p.Stack()}
 }
 
-// durations are how long the last handlers took that succeeded. The longest of them says when it is too late for another one to start.
+// durations are how long the last handlers took that succeeded. The longest of them says when it is too late for another one to
+// start.
 type durations struct {
 	longest atomic.Int64 // a time.Duration; 0 if no handler has succeeded yet
 
@@ -101,9 +102,9 @@ func catch(err *error) {
 	}
 }
 
-// background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
-// more than its own message. The channel gives the code's error, once. An error that cannot be read, such as a typed nil pointer,
-// is replaced here by the panic, so that no later code panics when it reads the error.
+// background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost
+// no more than its own message. The channel gives the code's error, once. An error that cannot be read, such as a typed nil
+// pointer, is replaced here by the panic, so that no later code panics when it reads the error.
 func background(code func() error) <-chan error {
 	answer := make(chan error, 1) // code that is abandoned can always end
 

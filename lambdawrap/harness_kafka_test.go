@@ -22,8 +22,8 @@ const kafkaARN = "arn:aws:kafka:us-east-1:123456789012:cluster/payments/e9f754c6
 // aggregateSize is how many records of the simulation are in one aggregate.
 const aggregateSize = 3
 
-// kinesisAggregated wraps the same handler as kinesis. The records of an event, whose numbers follow each other, come in aggregates of three; the
-// number of an aggregate is that of its first record.
+// kinesisAggregated wraps the same handler as kinesis. The records of an event, whose numbers follow each other, come in
+// aggregates of three; the number of an aggregate is that of its first record.
 func (h *harness) kinesisAggregated(work lambdawrap.Handler) wrapped {
 	message := func(r events.KinesisEventRecord) events.SQSMessage {
 		number, _ := strconv.Atoi(r.Kinesis.SequenceNumber)
@@ -56,8 +56,8 @@ func (h *harness) kinesisAggregated(work lambdawrap.Handler) wrapped {
 	}
 }
 
-// kinesisPiped wraps the same handler as kinesis, as the target of a pipe. A pipe may repeat from the first record that is named, or those that are
-// named alone: the answer must name all from the first on.
+// kinesisPiped wraps the same handler as kinesis, as the target of a pipe. A pipe may repeat from the first record that is named,
+// or those that are named alone: the answer must name all from the first on.
 func (h *harness) kinesisPiped(work lambdawrap.Handler) wrapped {
 	opts := streamOptions(h.opts, messageOfKinesis)
 	function := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), opts))
@@ -90,8 +90,8 @@ func (h *harness) kinesisPiped(work lambdawrap.Handler) wrapped {
 	}
 }
 
-// kafka wraps a handler of single messages with Kafka. An event is written as for a FIFO queue: the id of a message is its offset, which no two
-// messages share, its body the key, its group the topic.
+// kafka wraps a handler of single messages with Kafka. An event is written as for a FIFO queue: the id of a message is its
+// offset, which no two messages share, its body the key, its group the topic.
 func (h *harness) kafka(work lambdawrap.Handler) wrapped {
 	o := streamOptions(h.opts, messageOfKafka)
 	function := lambdawrap.Kafka(h.store, streamHandler(h.noted(work), messageOfKafka), &lambdawrap.KafkaOptions{

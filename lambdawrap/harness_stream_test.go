@@ -19,8 +19,8 @@ const (
 	dynamodbARN = "arn:aws:dynamodb:us-east-1:123456789012:table/payments/stream/2026-01-02T12:00:00.000"
 )
 
-// streamWays wrap a handler of single messages with each wrapper of a stream. An event is written as for a FIFO queue: the id of a message
-// is the sequence number of its record, its body the key, its group the partition key or the item.
+// streamWays wrap a handler of single messages with each wrapper of a stream. An event is written as for a FIFO queue: the id of
+// a message is the sequence number of its record, its body the key, its group the partition key or the item.
 var streamWays = []struct {
 	name string
 	wrap func(*harness, lambdawrap.Handler) wrapped

@@ -19,8 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// harness is a store on an in-memory table, the options of a wrapper, and what the store and the handler did. Its key function takes
-// the body as the key.
+// harness is a store on an in-memory table, the options of a wrapper, and what the store and the handler did. Its key function
+// takes the body as the key.
 type harness struct {
 	testing.TB
 
@@ -61,8 +61,8 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 	return h
 }
 
-// open opens another store on the harness's table, with its own client and options. Without Senders, another process sends to the targets of
-// the tests.
+// open opens another store on the harness's table, with its own client and options. Without Senders, another process sends to the
+// targets of the tests.
 func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
 	h.Helper()
 
@@ -129,8 +129,8 @@ func (h *harness) handle(work lambdawrap.Handler) wrapped {
 	return lambdawrap.SQS(h.store, h.noted(work), h.opts)
 }
 
-// optimistic wraps the same handler with SQS and Optimistic. If the test does not say otherwise, there are 4 workers, so that commits share
-// transactions.
+// optimistic wraps the same handler with SQS and Optimistic. If the test does not say otherwise, there are 4 workers, so that
+// commits share transactions.
 func (h *harness) optimistic(work lambdawrap.Handler) wrapped {
 	if h.opts.Optimistic = true; h.opts.Workers == 0 {
 		h.opts.Workers = 4
@@ -205,8 +205,8 @@ func reporting(failed ...string) wholeHandler {
 	}
 }
 
-// expect sends a batch and compares the ids that are reported failed, and the runs since the last call in their order. Outside of a bubble
-// the order of messages with different keys depends on the machine.
+// expect sends a batch and compares the ids that are reported failed, and the runs since the last call in their order. Outside of
+// a bubble the order of messages with different keys depends on the machine.
 func (h *harness) expect(function wrapped, event events.SQSEvent, failed, runs []string) {
 	h.Helper()
 

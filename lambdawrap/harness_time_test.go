@@ -18,7 +18,8 @@ import (
 // moment is how late an answer may come in a bubble, where only timers take time.
 const moment = 2 * time.Millisecond
 
-// within makes one invocation with a time limit. The answer must come when a quarter of the reserve is left, and without an error.
+// within makes one invocation with a time limit. The answer must come when a quarter of the reserve is left, and without an
+// error.
 func (h *harness) within(limit time.Duration, function wrapped, event events.SQSEvent) (failed []string, took time.Duration) {
 	h.Helper()
 
@@ -89,8 +90,8 @@ func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(c
 	}
 }
 
-// idle demands that no goroutine of the library is left in the bubble. User code that was abandoned may go on: it runs in a goroutine
-// whose only function of the library is that of background.
+// idle demands that no goroutine of the library is left in the bubble. User code that was abandoned may go on: it runs in a
+// goroutine whose only function of the library is that of background.
 func (h *harness) idle() {
 	h.Helper()
 

@@ -10,7 +10,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
-// deadLetter gives a message to the dead-letter hook. If the hook takes it, the message is done. The error is the cause, with that of the hook.
+// deadLetter gives a message to the dead-letter hook. If the hook takes it, the message is done. The error is the cause, with
+// that of the hook.
 func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, cause error) error {
 	err := v.callHook(ctx, end, m, cause)
 	m.failed = err != nil
@@ -58,8 +59,8 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 	}
 }
 
-// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
-// written until this time.
+// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles
+// itself is written until this time.
 func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
 	return engine.With(ctx, &engine.Invocation{
 		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,

@@ -18,58 +18,61 @@ import (
 
 // HTTPOptions shape [HTTP]. Caller is required. Zero means the default of each other field.
 type HTTPOptions struct {
-	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a header
-	// that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's answer. "" and
-	// an error are answered with 401, and nothing is stored; an error is logged. It gets a copy of the request, whose body has at most MaxBody
-	// bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently. Required: without it, each request
-	// is answered with 500.
+	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a
+	// header that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's
+	// answer. "" and an error are answered with 401, and nothing is stored; an error is logged. It gets a copy of the request, whose
+	// body has at most MaxBody bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently.
+	// Required: without it, each request is answered with 500.
 	Caller func(*http.Request) (string, error)
 
-	// Conflict, Mismatch and KeyMissing are answers of your own in the place of the 409 for a key that is being worked on (which keeps its
-	// Retry-After), of the 422 for a key that was used for another request, and of the 400 for a missing key. Default to nil: problem details.
+	// Conflict, Mismatch and KeyMissing are answers of your own in the place of the 409 for a key that is being worked on (which
+	// keeps its Retry-After), of the 422 for a key that was used for another request, and of the 400 for a missing key. Default to
+	// nil: problem details.
 	Conflict, Mismatch, KeyMissing *HTTPAnswer
 
-	// EndHeader is the name of a header of replays that says when their record ends, as a date of HTTP. Then the key is new. Defaults to "":
-	// none.
+	// EndHeader is the name of a header of replays that says when their record ends, as a date of HTTP. Then the key is new. Defaults
+	// to "": none.
 	EndHeader string
 
-	// FingerprintHeaders are names of headers that belong to what a request asks for, as one that chooses a tenant or a version of the API: a
-	// request that is repeated with other values is answered with 422. Adding one makes the repetition of an earlier request a mismatch,
-	// if it has the header or not. Defaults to none but Content-Type.
+	// FingerprintHeaders are names of headers that belong to what a request asks for, as one that chooses a tenant or a version of
+	// the API: a request that is repeated with other values is answered with 422. Adding one makes the repetition of an earlier
+	// request a mismatch, if it has the header or not. Defaults to none but Content-Type.
 	FingerprintHeaders []string
 
-	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request that is
-	// repeated at another of them is the same request. A name may have a port. Defaults to none: the host that a client names, in lower case
-	// and without the ports 80 and 443, is compared, so that no virtual host answers for another one behind the same handler.
+	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request
+	// that is repeated at another of them is the same request. A name may have a port. Defaults to none: the host that a client
+	// names, in lower case and without the ports 80 and 443, is compared, so that no virtual host answers for another one behind the
+	// same handler.
 	Hosts []string
 
-	// Keep reports whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
-	// releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and 4xx except
-	// 401, 403, 407, 408, 409, 421, 425 and 429.
+	// Keep reports whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other
+	// answer releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and
+	// 4xx except 401, 403, 407, 408, 409, 421, 425 and 429.
 	Keep func(status int) bool
 
-	// Logger gets one line for each request that does not end well, with the hash of its key, never its body. It also gets a warning for
-	// each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of the call.
+	// Logger gets one line for each request that does not end well, with the hash of its key, never its body. It also gets a warning
+	// for each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
 	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413, and not
 	// read at all if its length is announced. Negative makes each request be answered with 500. Defaults to 1 MiB.
 	MaxBody int64
 
-	// OnReplay is called before a stored answer is sent. record.Result is that answer as an HTTP/1.1 message, which http.ReadResponse reads; the
-	// hook may replace it. If it returns an error or panics, the request is answered with 500, the error is logged, and the key
-	// stays completed. Defaults to nil.
+	// OnReplay is called before a stored answer is sent. record.Result is that answer as an HTTP/1.1 message, which http.ReadResponse
+	// reads; the hook may replace it. If it returns an error or panics, the request is answered with 500, the error is logged, and
+	// the key stays completed. Defaults to nil.
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the
-	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may both
-	// run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs the
-	// handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has no
-	// claim. A 2xx or 3xx of a handler that has not staged anything, not even nothing, becomes a 500, with an ERROR in the log.
+	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may
+	// both run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs
+	// the handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has
+	// no claim. A 2xx or 3xx of a handler that has not staged anything, not even nothing, becomes a 500, with an ERROR in the log.
 	// Defaults to false.
 	Optimistic bool
 
-	// Required answers a request without an Idempotency-Key with 400. Defaults to false: it runs under a random key, so that Stage works.
+	// Required answers a request without an Idempotency-Key with 400. Defaults to false: it runs under a random key, so that Stage
+	// works.
 	Required bool
 
 	// Reserve is the part of the time until the context's deadline, as that of a Lambda invocation, that is kept back for storing and
@@ -77,13 +80,13 @@ type HTTPOptions struct {
 	// Without a deadline there is no reserve. Negative makes each request be answered with 500. Defaults to 1 s.
 	Reserve time.Duration
 
-	// Timeout is when the handler's context ends. A client that leaves does not end it, so on a server without deadlines a handler that
-	// may hang needs one. Negative makes each request be answered with 500. Defaults to 0: no limit.
+	// Timeout is when the handler's context ends. A client that leaves does not end it, so on a server without deadlines a handler
+	// that may hang needs one. Negative makes each request be answered with 500. Defaults to 0: no limit.
 	Timeout time.Duration
 
 	// Wait is how long a request waits for another one with its key, before it is answered with 409. It costs 1 request and 1 WCU for
-	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic the commit waits. Negative makes each request
-	// be answered with 500. Defaults to 0: it does not wait.
+	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic the commit waits. Negative makes each
+	// request be answered with 500. Defaults to 0: it does not wait.
 	Wait time.Duration
 }
 
@@ -96,16 +99,16 @@ type HTTPAnswer struct {
 
 const defaultMaxBody = 1 << 20
 
-// HTTP makes a handler idempotent by the header Idempotency-Key: the handler runs once for each key of a caller, and all requests with
-// that key get the same answer, which is stored in the record. What the handler stages ([idemddb.Stage]) is written in one transaction
-// with its answer. GET, HEAD and OPTIONS are passed on untouched.
+// HTTP makes a handler idempotent by the header Idempotency-Key: the handler runs once for each key of a caller, and all requests
+// with that key get the same answer, which is stored in the record. What the handler stages ([idemddb.Stage]) is written in one
+// transaction with its answer. GET, HEAD and OPTIONS are passed on untouched.
 //
 //	handler := lambdawrap.HTTP(store, mux, &lambdawrap.HTTPOptions{Caller: subject})
 //	lambdaurl.Start(authenticate(handler))  // or http.ListenAndServe
 //
-// Authentication, and all else that must happen for each request, stands before it: a replay does not call the handler. The handler's
-// answer is held back until it is stored, so there is nothing to stream, no Hijacker, and Flush has no effect. A client that leaves cancels
-// nothing.
+// Authentication, and all else that must happen for each request, stands before it: a replay does not call the handler. The
+// handler's answer is held back until it is stored, so there is nothing to stream, no Hijacker, and Flush has no effect. A client
+// that leaves cancels nothing.
 //
 //	what happened                                          answer
 //	first run, status kept                                 the handler's, with Idempotent-Replayed: false
@@ -125,19 +128,19 @@ const defaultMaxBody = 1 << 20
 //	handler panics, or ends its goroutine                  500, and the key is released; then the panic goes on
 //
 // The 500 of a panic is written so that no adapter takes the missing answer for a success, as that of function URLs does. With
-// [http.ErrAbortHandler] it is not flushed, so a server of net/http drops it and aborts the connection. A panic that nobody recovers ends
-// a Lambda function with all of its requests in flight: put a handler that recovers around this one. If the key is completed already, as
-// that of a repeated request with Optimistic can be, the client gets the stored answer in place of the 500.
+// [http.ErrAbortHandler] it is not flushed, so a server of net/http drops it and aborts the connection. A panic that nobody
+// recovers ends a Lambda function with all of its requests in flight: put a handler that recovers around this one. If the key is
+// completed already, as that of a repeated request with Optimistic can be, the client gets the stored answer in place of the 500.
 //
 // An offer to upgrade the connection (the header Upgrade) is ignored.
 //
 // Its own answers are problem details (RFC 9457), whose types do not change. docs/http.md describes each.
 //
-// If IDEMDDB_DISABLED turned the Store off, the handler runs for every request, whatever its key and caller, and one warning is logged. What
-// it stages is written without a record.
+// If IDEMDDB_DISABLED turned the Store off, the handler runs for every request, whatever its key and caller, and one warning is
+// logged. What it stages is written without a record.
 //
-// The returned handler is safe for concurrent use. With a wrong option it answers each request with 500, names the field in the answer
-// and logs it. HTTP panics for a nil store or handler.
+// The returned handler is safe for concurrent use. With a wrong option it answers each request with 500, names the field in the
+// answer and logs it. HTTP panics for a nil store or handler.
 func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler {
 	if next == nil {
 		panic("lambdawrap: handler: must not be nil")

@@ -38,7 +38,8 @@ func form(t *testing.T, file string) func(*http.Request) {
 	}
 }
 
-// callerWays are ways in which a Caller reads the body of a request, as one does that checks its signature or finds a token in a form.
+// callerWays are ways in which a Caller reads the body of a request, as one does that checks its signature or finds a token in a
+// form.
 func callerWays() map[string]func(*http.Request) (string, error) {
 	return map[string]func(*http.Request) (string, error){
 		"it reads all of it": func(r *http.Request) (string, error) {

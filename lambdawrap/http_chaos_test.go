@@ -36,7 +36,8 @@ type chaos struct {
 	deaths    int
 }
 
-// process is one process of the service, with its own clock. When it is dead, no request of it arrives and nobody gets its answers.
+// process is one process of the service, with its own clock. When it is dead, no request of it arrives and nobody gets its
+// answers.
 type process struct {
 	*idemddbtest.DB
 
@@ -115,7 +116,8 @@ func (c *chaos) start() *process {
 	return p
 }
 
-// pay counts the payment once in its item, and answers with what no other run answers. It also fails in each way that a handler can.
+// pay counts the payment once in its item, and answers with what no other run answers. It also fails in each way that a handler
+// can.
 func (c *chaos) pay(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	run := c.ran.Add(1)

@@ -88,8 +88,8 @@ func (x *exchange) settle(ctx context.Context, work *idemddb.Work) outcome {
 	return o
 }
 
-// commitTime is how long a run without a claim is settled while DynamoDB does not answer: as long as a claim, by default. The client may
-// repeat the request at once, so it learns more from 503 than from waiting for a whole lease, as finished work does.
+// commitTime is how long a run without a claim is settled while DynamoDB does not answer: as long as a claim, by default. The
+// client may repeat the request at once, so it learns more from 503 than from waiting for a whole lease, as finished work does.
 const commitTime = 5 * time.Second
 
 // settleContext returns the context for settling the work.
@@ -105,9 +105,9 @@ func (x *exchange) settleContext(ctx context.Context) context.Context {
 	return engine.With(ctx, &i)
 }
 
-// outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
-// says. If DynamoDB refused a staged item for anything but its condition, the program is wrong or lacks a permission, so the client cannot
-// mend it.
+// outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the
+// answer says. If DynamoDB refused a staged item for anything but its condition, the program is wrong or lacks a permission, so
+// the client cannot mend it.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
 		return outcome{name: outcomes[e.Kind]}
@@ -121,9 +121,9 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	return o
 }
 
-// run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so that the
-// next request need not wait for the end of its lease; then the panic goes on. If the key is completed already, as it can be with Optimistic,
-// the client gets the stored answer before.
+// run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so
+// that the next request need not wait for the end of its lease; then the panic goes on. If the key is completed already, as it
+// can be with Optimistic, the client gets the stored answer before.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
@@ -152,7 +152,8 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned = true
 }
 
-// readAnswer finds the cause for which the answer is not kept, if there is one. errStage says why what the handler has to write is not staged.
+// readAnswer finds the cause for which the answer is not kept, if there is one. errStage says why what the handler has to write
+// is not staged.
 func (x *exchange) readAnswer(handling context.Context, errStage error) {
 	status := x.answer.Status()
 	if status >= http.StatusBadRequest && errors.Is(errStage, idemddb.ErrBadEffects) { // the client cannot mend it, and nothing else says it
@@ -259,9 +260,9 @@ func (x *exchange) problemOf(o outcome) *idemhttp.Problem {
 	}
 }
 
-// retryAfter returns when a client should ask again for a key whose lease ends at this time: after as long as the longest of the last completed
-// requests of this process took, because the holder is probably done by then, but not later than the key can be taken over. If the holder has
-// died, the client asks a few times in vain.
+// retryAfter returns when a client should ask again for a key whose lease ends at this time: after as long as the longest of the
+// last completed requests of this process took, because the holder is probably done by then, but not later than the key can be
+// taken over. If the holder has died, the client asks a few times in vain.
 func (x *exchange) retryAfter(lease time.Time) time.Duration {
 	wait := x.store.RetryAfter(lease) + time.Millisecond
 	if longest := time.Duration(x.durations.longest.Load()); longest > 0 {

@@ -21,7 +21,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// web is a handler behind lambdawrap.HTTP, on the table of a harness. Its caller is the user of the request's basic authentication.
+// web is a handler behind lambdawrap.HTTP, on the table of a harness. Its caller is the user of the request's basic
+// authentication.
 type web struct {
 	*harness
 

@@ -191,8 +191,9 @@ func (k mask) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([]byt
 	return plain[1:], err
 }
 
-// An answer with its headers is confidential, and so is the message that follows from the request. Neither may stand in the table, in the log or in the
-// metrics, whether the request is worked on, replayed, or cannot be replayed; and a client gets what it got the first time.
+// An answer with its headers is confidential, and so is the message that follows from the request. Neither may stand in the
+// table, in the log or in the metrics, whether the request is worked on, replayed, or cannot be replayed; and a client gets what
+// it got the first time.
 func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 

@@ -24,9 +24,9 @@ func (a *reply) flush() {
 	_ = http.NewResponseController(a.ResponseWriter).Flush() // a writer that cannot flush holds nothing back
 }
 
-// end is deferred around all code of the user. If that code panicked or ended its goroutine before the answer began, end answers with 500,
-// because some adapters, as lambdaurl of aws-lambda-go, send 200 where a handler ends without an answer. Then the panic goes on. The
-// answer is flushed; after http.ErrAbortHandler it is not, because that panic asks for an aborted connection.
+// end is deferred around all code of the user. If that code panicked or ended its goroutine before the answer began, end answers
+// with 500, because some adapters, as lambdaurl of aws-lambda-go, send 200 where a handler ends without an answer. Then the panic
+// goes on. The answer is flushed; after http.ErrAbortHandler it is not, because that panic asks for an aborted connection.
 func (a *reply) end() {
 	cause := recover()
 

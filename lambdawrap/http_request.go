@@ -10,8 +10,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// accept reads a request: its key, its caller and its body. If there is a problem, that is the answer, and nothing was claimed. The header
-// Upgrade only offers another protocol, and a server may ignore it (RFC 9110, section 7.8).
+// accept reads a request: its key, its caller and its body. If there is a problem, that is the answer, and nothing was claimed.
+// The header Upgrade only offers another protocol, and a server may ignore it (RFC 9110, section 7.8).
 func (h *httpHandler) accept(w *reply, r *http.Request) (*exchange, *idemhttp.Problem) {
 	if r.Method == http.MethodConnect {
 		return nil, idemhttp.UpgradeUnsupported
@@ -51,12 +51,12 @@ func (h *httpHandler) accept(w *reply, r *http.Request) (*exchange, *idemhttp.Pr
 	return x, nil
 }
 
-// HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header Idempotency-Key.
-// caller is what HTTPOptions.Caller returns for the request. It is for programs that look at records, such as idem. It reads nothing of
-// the request but its header, and is safe for concurrent use.
+// HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header
+// Idempotency-Key. caller is what HTTPOptions.Caller returns for the request. It is for programs that look at records, such as
+// idem. It reads nothing of the request but its header, and is safe for concurrent use.
 //
-// The error wraps [ErrNoKey] and says what is missing: there is no caller, or the header is absent, stands twice, or is not valid. A
-// request without the header that HTTP serves all the same has a random key, which nobody can compute.
+// The error wraps [ErrNoKey] and says what is missing: there is no caller, or the header is absent, stands twice, or is not
+// valid. A request without the header that HTTP serves all the same has a random key, which nobody can compute.
 func HTTPKey(caller string, r *http.Request) (string, error) {
 	header, refusal := idemhttp.Key(r.Header)
 

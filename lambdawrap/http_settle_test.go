@@ -378,8 +378,8 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 	})
 }
 
-// The other worker has completed the key and may have died before it sent its messages; only the next request would send them. This one's own answer may
-// be one to keep or not.
+// The other worker has completed the key and may have died before it sent its messages; only the next request would send them.
+// This one's own answer may be one to keep or not.
 func TestHTTPWithoutASweepTheOthersAnswerIsNotGivenBeforeItsMessagesAreSent(t *testing.T) {
 	t.Parallel()
 

@@ -79,8 +79,8 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 	return v, nil
 }
 
-// checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler may start. It only
-// warns if the reserve alone does not fit, because the invocation may have been held up at its start.
+// checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler may start. It
+// only warns if the reserve alone does not fit, because the invocation may have been held up at its start.
 func (v *invocation) checkTime(ctx context.Context) error {
 	if v.deadline.IsZero() {
 		return nil
@@ -99,8 +99,8 @@ func (v *invocation) checkTime(ctx context.Context) error {
 	}
 }
 
-// run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers
-// without an answer are late. The error is the wrapper's own.
+// run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is
+// left, handlers without an answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, messages []*message, work func(context.Context)) error {
 	batch := v.batchOf(messages)
 
@@ -178,8 +178,8 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(work, t.reserved)
 }
 
-// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
-// answer, the lease is renewed until then.
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message
+// delays the answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
@@ -238,7 +238,8 @@ func (v *invocation) untilLastStart() time.Duration {
 	return v.time.UntilLastStart(time.Now(), time.Duration(v.durations.longest.Load()))
 }
 
-// split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own key is reported.
+// split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own
+// key is reported.
 func (v *invocation) split(s *schedule.Schedule, m *message) {
 	first, ok := s.Split(m.index, len(m.parts))
 	if !ok { // it is reported failed, and all of it comes back
@@ -280,8 +281,8 @@ func (v *invocation) splitAll() {
 	v.ordered = all
 }
 
-// waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
-// is over.
+// waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns
+// false if the time is over.
 func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
 	own, isOwn := v.inHand.Load(m.asks.Key)
 	ended, _ := own.(chan struct{})
@@ -299,7 +300,8 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 	})
 }
 
-// standAside gives the message's place back while it waits, and lets the schedule decide about it anew. It returns false if wait does.
+// standAside gives the message's place back while it waits, and lets the schedule decide about it anew. It returns false if wait
+// does.
 func (v *invocation) standAside(m *message, wait func() bool) bool {
 	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
 
@@ -312,8 +314,9 @@ func (v *invocation) standAside(m *message, wait func() bool) bool {
 	return true
 }
 
-// waitForTwin lets a message that needs no claim wait until another invocation of this process has ended its work on the same key. Then the message is
-// claimed: if that work was completed, its record answers, and the handler does not run for nothing. An outcome with a name says why nothing begins.
+// waitForTwin lets a message that needs no claim wait until another invocation of this process has ended its work on the same
+// key. Then the message is claimed: if that work was completed, its record answers, and the handler does not run for nothing. An
+// outcome with a name says why nothing begins.
 func (v *invocation) waitForTwin(m *message, twin any) (o outcome) {
 	v.step(func(*schedule.Schedule) { m.verdict = make(chan schedule.Action, 1) }) // it has had its worker, and gives it back
 
@@ -331,7 +334,8 @@ func (v *invocation) waitForTwin(m *message, twin any) (o outcome) {
 	return o
 }
 
-// waitForOwn waits until another invocation of this process has ended its work on a key. It returns false if nothing starts any more.
+// waitForOwn waits until another invocation of this process has ended its work on a key. It returns false if nothing starts any
+// more.
 func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
 	select {
 	case <-ended:

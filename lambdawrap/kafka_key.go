@@ -12,13 +12,13 @@ import (
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// KafkaRecordID returns a key of the record's cluster (its ARN and KafkaOptions.Cluster, as far as they are there), topic, partition, offset and
-// timestamp. It is the default of [Kafka].
+// KafkaRecordID returns a key of the record's cluster (its ARN and KafkaOptions.Cluster, as far as they are there), topic,
+// partition, offset and timestamp. It is the default of [Kafka].
 //
-// The key is the same for every delivery of one record. The timestamp is a part of it because a topic that is deleted and made again begins at the
-// offset 0: its records are new work. A record without a timestamp has no key. A producer that sends the same content again makes another
-// record with another key; only the retries of an idempotent producer do not. Work that must not be repeated then needs a key from its content.
-// Two functions that read one topic need Stores with different namespaces.
+// The key is the same for every delivery of one record. The timestamp is a part of it because a topic that is deleted and made
+// again begins at the offset 0: its records are new work. A record without a timestamp has no key. A producer that sends the same
+// content again makes another record with another key; only the retries of an idempotent producer do not. Work that must not be
+// repeated then needs a key from its content. Two functions that read one topic need Stores with different namespaces.
 func KafkaRecordID(_ context.Context, r KafkaRecord) (string, error) {
 	switch {
 	case r.Topic == "":
@@ -36,9 +36,9 @@ func KafkaRecordID(_ context.Context, r KafkaRecord) (string, error) {
 	return key, nil
 }
 
-// KafkaKey returns a key of the topic and the record's key, for topics whose keys each name one piece of work. In most topics a key names a thing
-// that changes, such as an account: then only the first change of it would run, and this is the wrong function. A record without a key
-// has no idempotency key.
+// KafkaKey returns a key of the topic and the record's key, for topics whose keys each name one piece of work. In most topics a
+// key names a thing that changes, such as an account: then only the first change of it would run, and this is the wrong function.
+// A record without a key has no idempotency key.
 func KafkaKey(_ context.Context, r KafkaRecord) (string, error) {
 	if len(r.Key) == 0 {
 		return "", noKey("the record's key is null or empty; have its producer set it")
@@ -47,8 +47,8 @@ func KafkaKey(_ context.Context, r KafkaRecord) (string, error) {
 	return bytesKey("the record's key", r.Key, r.Topic)
 }
 
-// KafkaBody returns a key function for one or several parts of a JSON value, by the rules of [Body]. It shares its keys with Body: a payment that
-// comes by a queue and by a topic is one piece of work. A tombstone has no key.
+// KafkaBody returns a key function for one or several parts of a JSON value, by the rules of [Body]. It shares its keys with
+// Body: a payment that comes by a queue and by a topic is one piece of work. A tombstone has no key.
 func KafkaBody(paths ...string) (func(context.Context, KafkaRecord) (string, error), error) {
 	key, err := Body(paths...)
 	if err != nil {
@@ -64,9 +64,9 @@ func KafkaBody(paths ...string) (func(context.Context, KafkaRecord) (string, err
 	}, nil
 }
 
-// KafkaHeader returns a key function for a header, such as the id that a producer gives to each message. Names are compared as they stand. A record
-// whose header is absent or empty, or is there with two different values, has no key. The key is that of [Attribute] for a message attribute of
-// the same text.
+// KafkaHeader returns a key function for a header, such as the id that a producer gives to each message. Names are compared as
+// they stand. A record whose header is absent or empty, or is there with two different values, has no key. The key is that of
+// [Attribute] for a message attribute of the same text.
 func KafkaHeader(name string) func(context.Context, KafkaRecord) (string, error) {
 	return func(_ context.Context, r KafkaRecord) (string, error) {
 		var value []byte

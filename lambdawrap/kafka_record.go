@@ -15,11 +15,11 @@ import (
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
-// KafkaRecord is one record of a topic, as [Kafka] reads it from the event: its key and its value are no longer in base64. Records that Lambda
-// decoded with a schema registry have JSON in both.
+// KafkaRecord is one record of a topic, as [Kafka] reads it from the event: its key and its value are no longer in base64.
+// Records that Lambda decoded with a schema registry have JSON in both.
 //
-// The event does not tell null from empty, so neither do Key and Value. A tombstone, which deletes a key of a compacted topic, has a key and no
-// value: len(r.Value) == 0.
+// The event does not tell null from empty, so neither do Key and Value. A tombstone, which deletes a key of a compacted topic,
+// has a key and no value: len(r.Value) == 0.
 type KafkaRecord struct {
 	EventSourceARN string // of an Amazon MSK cluster; "" for a self-managed one
 	Cluster        string // KafkaOptions.Cluster
@@ -76,8 +76,9 @@ func (r KafkaRecord) clone() KafkaRecord {
 	return r
 }
 
-// KafkaJSON adapts a handler of values, as [JSON] does for SQS: a record's value, which must be one JSON value, is decoded as T. A value that does
-// not decode is a [Permanent] failure. So is a tombstone, which has no value: a handler of a compacted topic looks at the record first.
+// KafkaJSON adapts a handler of values, as [JSON] does for SQS: a record's value, which must be one JSON value, is decoded as T.
+// A value that does not decode is a [Permanent] failure. So is a tombstone, which has no value: a handler of a compacted topic
+// looks at the record first.
 func KafkaJSON[T any](h func(context.Context, T) error) func(context.Context, KafkaRecord) error {
 	decode := JSON(h)
 

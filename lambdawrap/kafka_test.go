@@ -357,8 +357,8 @@ func TestKeysOfKafkaRecords(t *testing.T) {
 	}
 }
 
-// FuzzKafkaEvent sends any JSON through Lambda's own decoding. The function returns an error before anything runs, or names a record of the event
-// for each topic-partition that has a failure, and no later one than the first.
+// FuzzKafkaEvent sends any JSON through Lambda's own decoding. The function returns an error before anything runs, or names a
+// record of the event for each topic-partition that has a failure, and no later one than the first.
 func FuzzKafkaEvent(f *testing.F) {
 	recorded, err := os.ReadFile("testdata/kafka.json")
 	if err != nil {

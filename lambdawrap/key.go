@@ -22,13 +22,14 @@ import (
 // attributes that change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never return one key for two
 // pieces of work: the second would be answered from the record of the first and would not run. It is called concurrently.
 //
-// It may ask another service, because the keys of a batch are found side by side, up to Options.Workers at a time, beside as many handlers. Its
-// context is that of the message (Options.MessageContext), or else of the invocation, with its values. It ends when nothing starts any more, at
-// the latest when Options.Reserve begins. A message whose key is not there when it is too late for its handler to start ends as
-// [OutcomeNoTime]: it is reported failed and nothing is claimed. What its function returns later is dropped, so a function that ignores its
-// context costs its own message only. A function that takes half of the time in which handlers may start does not count as one of Workers any
-// more. No message waits for the key of another one, but in a FIFO group for those before it; with [Batch], where one handler gets all, for
-// those that are there half of a reserve before that handler must start.
+// It may ask another service, because the keys of a batch are found side by side, up to Options.Workers at a time, beside as many
+// handlers. Its context is that of the message (Options.MessageContext), or else of the invocation, with its values. It ends when
+// nothing starts any more, at the latest when Options.Reserve begins. A message whose key is not there when it is too late for
+// its handler to start ends as [OutcomeNoTime]: it is reported failed and nothing is claimed. What its function returns later is
+// dropped, so a function that ignores its context costs its own message only. A function that takes half of the time in which
+// handlers may start does not count as one of Workers any more. No message waits for the key of another one, but in a FIFO group
+// for those before it; with [Batch], where one handler gets all, for those that are there half of a reserve before that handler
+// must start.
 //
 // A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
 // empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
@@ -45,8 +46,8 @@ type KeyFunc func(context.Context, events.SQSMessage) (string, error)
 // hook it is reported failed. The errors never quote the message. A KeyFunc of your own may wrap ErrNoKey to say the same.
 var ErrNoKey = errors.New("lambdawrap: no key in the message")
 
-// MessageID returns a key of the queue's ARN and the message's id, such as #["arn:aws:sqs:eu-west-1:111122223333:payments","059f…"].
-// It is the default.
+// MessageID returns a key of the queue's ARN and the message's id, such as
+// #["arn:aws:sqs:eu-west-1:111122223333:payments","059f…"]. It is the default.
 //
 // The key is the same for every delivery of one message. It is another one when a producer sends the same content again, and
 // after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then
@@ -126,16 +127,16 @@ func Attribute(name string) KeyFunc {
 //	Body(`detail."order-id"`)              a name with other characters than ASCII letters, digits and _ stands in double quotes
 //	Body("Message.orderId")                a member inside a string, here the string Message of an SNS envelope
 //
-// A name picks from an object and an index, counted from 0, from an array. Where a path leads further into a string, the
-// string is read as JSON under the same rules as the body. Names are compared as they stand, as by [JSON], so that its handler sees what
-// the key saw. encoding/json alone fills a struct without regard to case. A path cannot compute or choose. For that, and for parts that
-// may be missing, write a [KeyFunc].
+// A name picks from an object and an index, counted from 0, from an array. Where a path leads further into a string, the string
+// is read as JSON under the same rules as the body. Names are compared as they stand, as by [JSON], so that its handler sees what
+// the key saw. encoding/json alone fills a struct without regard to case. A path cannot compute or choose. For that, and for
+// parts that may be missing, write a [KeyFunc].
 //
-// If one path picks a string, this string is the key: "p-1" has the key p-1, which [idemddb.Do] takes and a person types (only
-// a '#' at its beginning is doubled, see [idemddb.TextKey]). Any other part, or the list of several parts, has the key '#' and its
-// canonical JSON. White space and the order of members do not count. Neither does the spelling of a number: 1, 1.0,
-// 1e0 and 100e-2 are one key, and so are 0 and -0. All digits count, also beyond 2^53. The number 123 and the string
-// "123" are two keys. Two messages have one key only if their parts are equal, one by one.
+// If one path picks a string, this string is the key: "p-1" has the key p-1, which [idemddb.Do] takes and a person types (only a
+// '#' at its beginning is doubled, see [idemddb.TextKey]). Any other part, or the list of several parts, has the key '#' and its
+// canonical JSON. White space and the order of members do not count. Neither does the spelling of a number: 1, 1.0, 1e0 and
+// 100e-2 are one key, and so are 0 and -0. All digits count, also beyond 2^53. The number 123 and the string "123" are two keys.
+// Two messages have one key only if their parts are equal, one by one.
 //
 // One part that is an array has the same key as several parts that equal its elements. Functions with different keys
 // therefore need different namespaces.
@@ -209,8 +210,8 @@ func noKey(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrNoKey, fmt.Errorf(format, args...))
 }
 
-// callFind calls the user's functions for a message's key and fingerprint. Its error says why there is no key. number is "" unless the
-// Store is off: then it is the key, and no two messages are one piece of work.
+// callFind calls the user's functions for a message's key and fingerprint. Its error says why there is no key. number is ""
+// unless the Store is off: then it is the key, and no two messages are one piece of work.
 func callFind(
 	ctx context.Context, number string, find func(context.Context) (schedule.Work, error),
 ) (found schedule.Work, err error) {

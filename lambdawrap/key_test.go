@@ -382,7 +382,8 @@ type closed struct{ error }
 
 func (closed) Permanent() bool { return true }
 
-// With an error of such a type a key function fails its message for good, and a handler's failure that DeadLetter takes stops no batch.
+// With an error of such a type a key function fails its message for good, and a handler's failure that DeadLetter takes stops no
+// batch.
 func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
 	t.Parallel()
 

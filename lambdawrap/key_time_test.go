@@ -16,8 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// slowKeys gives these bodies, or all if there are none, a key function that takes a time and ignores its context. A body is a key and,
-// behind a comma, what is not part of the key. It returns the most of these functions that ran at a time.
+// slowKeys gives these bodies, or all if there are none, a key function that takes a time and ignores its context. A body is a
+// key and, behind a comma, what is not part of the key. It returns the most of these functions that ran at a time.
 func (h *harness) slowKeys(takes time.Duration, bodies ...string) (most *atomic.Int64) {
 	var now atomic.Int64
 

@@ -11,7 +11,8 @@ import (
 
 // openAggregate returns the user records of a record that the Kinesis Producer Library aggregated; none for an ordinary record.
 //
-// All of them have the sequence number of the aggregate, because that is what Lambda can go on from. Their index in it tells them apart.
+// All of them have the sequence number of the aggregate, because that is what Lambda can go on from. Their index in it tells them
+// apart.
 func openAggregate(r events.KinesisEventRecord) []unit[events.KinesisEventRecord] {
 	number := r.Kinesis.SequenceNumber
 

@@ -15,8 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// aggregated returns the record of the Kinesis Producer Library with this sequence number and these user records, which are written as "data
-// partitionKey". Its own partition key is that of no user record.
+// aggregated returns the record of the Kinesis Producer Library with this sequence number and these user records, which are
+// written as "data partitionKey". Its own partition key is that of no user record.
 func aggregated(number string, records ...string) events.KinesisEventRecord {
 	var users []kpl.UserRecord
 
@@ -35,7 +35,8 @@ func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
 	return events.KinesisEvent{Records: records}
 }
 
-// userRecords wraps a handler with Kinesis and the default key. The handler fails for the data that fails says. h.runs gets the data of each run.
+// userRecords wraps a handler with Kinesis and the default key. The handler fails for the data that fails says. h.runs gets the
+// data of each run.
 func (h *harness) userRecords(fails func(data string) error, opts *lambdawrap.StreamOptions[events.KinesisEventRecord]) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
@@ -220,8 +221,8 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 	h.equal("parked", parked.all(), []string{record.EventID})
 }
 
-// A test or tool that builds a record by hand may leave the id out: then there is no default key, and the user records must not get one that two
-// aggregates share.
+// A test or tool that builds a record by hand may leave the id out: then there is no default key, and the user records must not
+// get one that two aggregates share.
 func TestAUserRecordOfARecordWithoutAnIDHasNoKeyEither(t *testing.T) {
 	t.Parallel()
 

@@ -251,7 +251,8 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 	}
 }
 
-// A late handler may still run for as long as the process does: until the answer is sent, which may wait for another message's hook.
+// A late handler may still run for as long as the process does: until the answer is sent, which may wait for another message's
+// hook.
 func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Lease: 4 * time.Second}, func(h *harness) {

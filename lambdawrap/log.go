@@ -37,8 +37,8 @@ type programError struct{ error }
 
 func (e *programError) Unwrap() error { return e.error }
 
-// levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, INFO for what is as it should
-// be, and WARN for the rest.
+// levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, INFO for what
+// is as it should be, and WARN for the rest.
 func levelOf(name Outcome, err error) slog.Level {
 	switch name { //nolint:exhaustive // the rest is a warning
 	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
@@ -89,8 +89,8 @@ func attrsOf(key string, name Outcome, err error) (attrs []slog.Attr) {
 	return attrs
 }
 
-// CloudWatch cuts a line of the log or drops it if it is too long, and such a line costs money with each message that fails. Many clients make
-// an error of a whole answer.
+// CloudWatch cuts a line of the log or drops it if it is too long, and such a line costs money with each message that fails. Many
+// clients make an error of a whole answer.
 const (
 	maxErrorText = 4 << 10  // bytes
 	maxStack     = 32 << 10 // bytes
@@ -100,7 +100,8 @@ func errorAttr(err error) slog.Attr {
 	return slog.String("error", shortened(err.Error(), maxErrorText))
 }
 
-// shortened leaves out the middle of a text that is longer than limit: the first error of several stands at its beginning, the last at its end.
+// shortened leaves out the middle of a text that is longer than limit: the first error of several stands at its beginning, the
+// last at its end.
 func shortened(text string, limit int) string {
 	half := limit / 2 //nolint:mnd // half
 	if len(text) <= limit {
@@ -147,8 +148,8 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
-// logUnsent writes a line for a message which follows from work and is not sent, with the cause and the hash of the key, because no error of
-// the work says it: the work is done. about says whose work it is.
+// logUnsent writes a line for a message which follows from work and is not sent, with the cause and the hash of the key, because
+// no error of the work says it: the work is done. about says whose work it is.
 func (w *wrapper) logUnsent(ctx context.Context, key string, isParked bool, err error, about ...slog.Attr) {
 	defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
@@ -164,8 +165,8 @@ func (w *wrapper) logUnsent(ctx context.Context, key string, isParked bool, err 
 	w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
 }
 
-// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
-// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
+// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has
+// little time left as well, and its messages come back in either case. What it returns is a panic of the logger.
 func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -28,7 +28,8 @@ func (h *harness) jsonLines() {
 	h.opts.Logger = slog.New(slog.NewJSONHandler(h.log, nil))
 }
 
-// boundedLine demands that the last line of the log keeps both ends of a long text, says how long it was, and is short enough for CloudWatch.
+// boundedLine demands that the last line of the log keeps both ends of a long text, says how long it was, and is short enough for
+// CloudWatch.
 func (h *harness) boundedLine(attr string, ends ...string) {
 	h.Helper()
 

@@ -53,8 +53,8 @@ type message struct {
 	seconds int32 // until it comes back, if Options.Visibility says so
 }
 
-// quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills, until it has
-// ended.
+// quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills,
+// until it has ended.
 type quest struct {
 	begun, ended bool
 	hookFailure  error // of MessageContext
@@ -69,8 +69,8 @@ type part struct {
 
 type messageKey struct{}
 
-// MessageFrom returns the message whose handler runs with this context: for a handler of [JSON] that needs the message's id, attributes
-// or receive count. With [Batch] there is none.
+// MessageFrom returns the message whose handler runs with this context: for a handler of [JSON] that needs the message's id,
+// attributes or receive count. With [Batch] there is none.
 func MessageFrom(ctx context.Context) (events.SQSMessage, bool) {
 	m, ok := ctx.Value(messageKey{}).(*message)
 	if !ok {
@@ -115,7 +115,8 @@ func (w *wrapper) workOf(m *message) func(context.Context) error {
 	return func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
 }
 
-// hooks are the functions of the user that are called for each message or record, as it arrived. Those that are nil are not called.
+// hooks are the functions of the user that are called for each message or record, as it arrived. Those that are nil are not
+// called.
 type hooks[R any] struct {
 	context    func(context.Context, R) context.Context
 	deadLetter func(context.Context, R, error) error
@@ -123,8 +124,8 @@ type hooks[R any] struct {
 	clone      func(R) R
 }
 
-// attach gives a message its hooks and returns the record for the handler and for the key functions. If there is a hook, that is a copy,
-// because the hook must not get what the handler has changed.
+// attach gives a message its hooks and returns the record for the handler and for the key functions. If there is a hook, that is
+// a copy, because the hook must not get what the handler has changed.
 func (h hooks[R]) attach(m *message, record R) (given R) {
 	given = record
 	if h.context != nil || h.deadLetter != nil || h.onOutcome != nil {
@@ -146,7 +147,8 @@ func (h hooks[R]) attach(m *message, record R) (given R) {
 	return given
 }
 
-// clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter hook.
+// clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter
+// hook.
 func clone(m events.SQSMessage) events.SQSMessage {
 	m.Attributes = maps.Clone(m.Attributes)
 	m.MessageAttributes = maps.Clone(m.MessageAttributes)
@@ -173,8 +175,9 @@ func receiveCount(m events.SQSMessage) int {
 	return max(n, 1)
 }
 
-// source is an event source whose records a wrapper takes. An event of another source is refused as a whole, before anything runs: the JSON of
-// many sources decodes into each other's types, and an answer without failures would mean that their work is done.
+// source is an event source whose records a wrapper takes. An event of another source is refused as a whole, before anything
+// runs: the JSON of many sources decodes into each other's types, and an answer without failures would mean that their work is
+// done.
 type source struct {
 	name string // in errors
 	id   string // what its records have as their eventSource
@@ -219,8 +222,8 @@ func checkMessages(event events.SQSEvent) error {
 	return nil
 }
 
-// answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version
-// that reads it.
+// answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the
+// version that reads it.
 func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // null would be a success as well, but says less
 	reported := map[string]bool{}
@@ -243,8 +246,8 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 	return response, nil
 }
 
-// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
-// because waiting for DynamoDB left too little time.
+// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a
+// message, or because waiting for DynamoDB left too little time.
 func isOutage(messages []*message) bool {
 	unanswered := 0
 

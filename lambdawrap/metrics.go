@@ -17,14 +17,15 @@ import (
 )
 
 // Metrics writes one line for each batch of messages in CloudWatch's embedded metric format, or for each call that [Measure] or
-// [Metrics.MeasureHTTP] counts. CloudWatch reads the line from the function's log and makes metrics of it; that takes no request, no agent
-// and no permission. Pass Observe to the Store, and the function that SQS or another wrapper returns to Measure:
+// [Metrics.MeasureHTTP] counts. CloudWatch reads the line from the function's log and makes metrics of it; that takes no request,
+// no agent and no permission. Pass Observe to the Store, and the function that SQS or another wrapper returns to Measure:
 //
 //	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": "payments"})
 //	store, err := idemddb.New(client, table, "payments", &idemddb.Options{Observe: metrics.Observe})
 //	lambda.Start(lambdawrap.Measure(metrics, lambdawrap.SQS(store, handle, nil)))
 //
-// Every line has every metric, so that an alarm finds a zero and not a gap. One that counts events has the word of their [idemddb.Kind]:
+// Every line has every metric, so that an alarm finds a zero and not a gap. One that counts events has the word of their
+// [idemddb.Kind]:
 //
 //	Messages       messages in the batch
 //	NotDone        messages that come back, because they are reported failed; all messages if the invocation ended with an error
@@ -88,12 +89,12 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 	return &Metrics{format: format, invalid: err, out: out}
 }
 
-// Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream], [Kafka] or [Func], and writes a line
-// for each call. The messages of the line are those of the event, the records of a stream, or the one invocation of Func. A line that can't
-// be written is lost, and the answer goes out all the same.
+// Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream], [Kafka] or
+// [Func], and writes a line for each call. The messages of the line are those of the event, the records of a stream, or the one
+// invocation of Func. A line that can't be written is lost, and the answer goes out all the same.
 //
-// Where no Store passes its events to Observe, most metrics would be zero for ever. So the first call in which a message was done although
-// Observe was never called also writes a line of level WARN that says so. Measure panics for a nil h.
+// Where no Store passes its events to Observe, most metrics would be zero for ever. So the first call in which a message was done
+// although Observe was never called also writes a line of level WARN that says so. Measure panics for a nil h.
 func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics, h F) F {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -112,9 +113,9 @@ func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics,
 }
 
 // MeasureHTTP is [Measure] for the handler that [HTTP] returns. It writes a line for each request that is not refused before its
-// record is asked for, such as one without a caller or with a body that is too long. The line has one message, and one failure if the
-// work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where a rule of NewMetrics is
-// broken, each request is answered with 500, before its work begins.
+// record is asked for, such as one without a caller or with a body that is too long. The line has one message, and one failure if
+// the work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where a rule of
+// NewMetrics is broken, each request is answered with 500, before its work begins.
 //
 //	lambdaurl.Start(authenticate(metrics.MeasureHTTP(lambdawrap.HTTP(store, mux, opts))))
 func (m *Metrics) MeasureHTTP(h http.Handler) http.Handler {
@@ -140,8 +141,8 @@ func (m *Metrics) MeasureHTTP(h http.Handler) http.Handler {
 	})
 }
 
-// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count events outside of a call that Measure or
-// MeasureHTTP has begun.
+// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count events outside of a call that
+// Measure or MeasureHTTP has begun.
 func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	m.observed.Store(true)
 

@@ -348,7 +348,8 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 	}
 }
 
-// One invocation of Func is one message, also if its input or its result is that of SQS. What happens after its line has no effect.
+// One invocation of Func is one message, also if its input or its result is that of SQS. What happens after its line has no
+// effect.
 func TestMeasureCountsOneMessageOfFuncWhateverItsTypesAre(t *testing.T) {
 	t.Parallel()
 

@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// DynamoDB stops to answer after some requests, and answers again when the invocation has ended. No message is lost, and no invocation
-// runs a key twice.
+// DynamoDB stops to answer after some requests, and answers again when the invocation has ended. No message is lost, and no
+// invocation runs a key twice.
 func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 	t.Parallel()
 

@@ -12,9 +12,9 @@ import (
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
 type Outcome string
 
-// The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one that may be
-// claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is permanent: it is done if
-// Options.DeadLetter took it. All others are reported failed and come back.
+// The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one
+// that may be claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is
+// permanent: it is done if Options.DeadLetter took it. All others are reported failed and come back.
 const (
 	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
 	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
@@ -81,8 +81,8 @@ func (o outcome) ofDuplicate() outcome {
 	return o
 }
 
-// noKeyOutcome returns the outcome of a message without a key. No delivery of it will have a key. Any other error of the user's key
-// function is a failure like the error of a handler.
+// noKeyOutcome returns the outcome of a message without a key. No delivery of it will have a key. Any other error of the user's
+// key function is a failure like the error of a handler.
 func noKeyOutcome(err error) outcome {
 	switch {
 	case errors.Is(err, errEmpty):

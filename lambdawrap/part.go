@@ -11,7 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
-// openEnvelope opens the envelope of a message, and finds the key of each message in it. An error says that it does not open, or holds nothing.
+// openEnvelope opens the envelope of a message, and finds the key of each message in it. An error says that it does not open, or
+// holds nothing.
 func (w *wrapper) openEnvelope(ctx context.Context, m *message) ([]part, error) {
 	opened, err := w.opts.Envelope.Open(ctx, m.given)
 

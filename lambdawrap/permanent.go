@@ -21,7 +21,8 @@ func (e *permanentError) Unwrap() error { return e.err }
 // Permanent is how package idemddb recognises the mark.
 func (*permanentError) Permanent() bool { return true }
 
-// isPermanent reports whether an error is marked as one that no retry mends, also by a type of the user's own, as package idemddb reads it.
+// isPermanent reports whether an error is marked as one that no retry mends, also by a type of the user's own, as package idemddb
+// reads it.
 func isPermanent(err error) bool {
 	p, ok := errors.AsType[interface {
 		error

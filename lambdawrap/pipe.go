@@ -21,18 +21,19 @@ type PipeFunc func(ctx context.Context, payload []byte) ([]byte, error)
 // Invoke calls the function. It makes PipeFunc a lambda.Handler.
 func (f PipeFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) { return f(ctx, payload) }
 
-// Pipe makes the function of [SQS], [Batch], [Kinesis] or [DynamoDBStream], or what [Measure] makes of it, one for the target of a pipe of Amazon
-// EventBridge Pipes:
+// Pipe makes the function of [SQS], [Batch], [Kinesis] or [DynamoDBStream], or what [Measure] makes of it, one for the target of
+// a pipe of Amazon EventBridge Pipes:
 //
 //	lambda.Start(lambdawrap.Pipe(lambdawrap.SQS(store, handle, nil)))
 //
-// A pipe sends the records as a JSON array, also one record alone, and those of Kinesis in a form of their own. It reads the answer of a target that
-// it invokes with REQUEST_RESPONSE, which is the default, and sends again what the answer names: messages of SQS by their id, and records of a
-// stream by their event's id. AWS does not say whether a pipe goes on from the first record of a stream that is named or repeats those that are
-// named alone. So the answer names the first record that failed and all behind it; those that are done are answered from their records.
+// A pipe sends the records as a JSON array, also one record alone, and those of Kinesis in a form of their own. It reads the
+// answer of a target that it invokes with REQUEST_RESPONSE, which is the default, and sends again what the answer names: messages
+// of SQS by their id, and records of a stream by their event's id. AWS does not say whether a pipe goes on from the first record
+// of a stream that is named or repeats those that are named alone. So the answer names the first record that failed and all
+// behind it; those that are done are answered from their records.
 //
-// An enrichment and an input template must leave the records as they are. What is no array, or has records of another source, is an error, and
-// nothing ran. Pipe panics for a nil function.
+// An enrichment and an input template must leave the records as they are. What is no array, or has records of another source, is
+// an error, and nothing ran. Pipe panics for a nil function.
 func Pipe[E PipeEvent, R any, F ~func(context.Context, E) (R, error)](f F) PipeFunc {
 	if f == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -81,7 +82,8 @@ func readPipe[E PipeEvent](payload []byte) (event E, err error) {
 	return event, nil
 }
 
-// readPipeOfKinesis reads records whose members of Kinesis stand beside those of the event. A mapping puts them into a member of its own.
+// readPipeOfKinesis reads records whose members of Kinesis stand beside those of the event. A mapping puts them into a member of
+// its own.
 func readPipeOfKinesis(payload []byte) ([]events.KinesisEventRecord, error) {
 	var of []events.KinesisEventRecord
 	if err := json.Unmarshal(payload, &of); err != nil {

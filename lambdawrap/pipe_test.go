@@ -101,7 +101,8 @@ func TestTheArrayOfAPipeIsWorkedOnByEachWrapperAndTheAnswerNamesWhatThePipeKnows
 			f := way.function(h, failing(closed, "b"))
 			event := batch("9 a x", "10 b y", "11 c z", "12 d y")
 
-			// The answer for a stream names all from the first that failed on. That for a FIFO queue names the failure, and what is behind it.
+			// The answer for a stream names all from the first that failed on. That for a FIFO queue names the failure, and what is behind
+			// it.
 			want := []string{way.id(event.Records[1]), way.id(event.Records[2]), way.id(event.Records[3])}
 			if strings.HasPrefix(name, "SQS") || name == "Batch" {
 				want = slices.Delete(want, 1, 2)
@@ -206,8 +207,8 @@ func TestADocumentedEventOfAPipeOfKinesisIsReadAsItCame(t *testing.T) {
 	h.equal("stream", got.EventSourceArn, "arn:aws:kinesis:us-east-2:123456789012:stream/lambda-stream")
 }
 
-// FuzzPipe sends any JSON to the target of a pipe of Kinesis. It returns an error before anything runs, or names records of the array, all from the
-// first failure on.
+// FuzzPipe sends any JSON to the target of a pipe of Kinesis. It returns an error before anything runs, or names records of the
+// array, all from the first failure on.
 func FuzzPipe(f *testing.F) {
 	for _, seed := range []string{
 		`[{"partitionKey":"a","sequenceNumber":"9","data":"b2s=","eventSource":"aws:kinesis","eventID":"s:9","eventSourceARN":"arn"},{"partitionKey":"b","sequenceNumber":"10","data":"YmFk","eventSource":"aws:kinesis","eventID":"s:10","eventSourceARN":"arn"},{"sequenceNumber":"11","data":"b2s=","eventID":"s:11","eventSourceARN":"arn"}]`,

@@ -136,8 +136,8 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 
 // A process may have several invocations at a time, as with Lambda Managed Instances.
 
-// overlapping calls a function for each event, a moment after the call before it, and returns what each reports as failed, and when the last
-// one has answered.
+// overlapping calls a function for each event, a moment after the call before it, and returns what each reports as failed, and
+// when the last one has answered.
 func (h *harness) overlapping(function wrapped, batches ...events.SQSEvent) (failed [][]string, took time.Duration) {
 	h.Helper()
 

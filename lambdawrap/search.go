@@ -11,12 +11,12 @@ import (
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
-// search finds the keys of messages. It calls the functions of the user that must answer before a message can be claimed, for as many messages
-// at a time as there are workers.
+// search finds the keys of messages. It calls the functions of the user that must answer before a message can be claimed, for as
+// many messages at a time as there are workers.
 //
-// One goroutine calls them one after the other. Functions that return at once, as those of this package do, need no more than that. When they
-// take longer, others help. A call that takes half of the time in which anything may start does not count any more: another goroutine goes on
-// in its place, so that a function which hangs costs its own message only.
+// One goroutine calls them one after the other. Functions that return at once, as those of this package do, need no more than
+// that. When they take longer, others help. A call that takes half of the time in which anything may start does not count any
+// more: another goroutine goes on in its place, so that a function which hangs costs its own message only.
 type search struct {
 	*invocation
 
@@ -46,8 +46,8 @@ func (v *invocation) workAll(context.Context) {
 	v.keys.reportAll()
 }
 
-// newSearch returns the search for the keys of messages. start begins it. left is how much time is left until it is too late for a handler to
-// start.
+// newSearch returns the search for the keys of messages. start begins it. left is how much time is left until it is too late for
+// a handler to start.
 func (v *invocation) newSearch(work context.Context, messages []*message, left time.Duration) *search {
 	s := &search{
 		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
@@ -231,8 +231,8 @@ func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err er
 	return parts, err
 }
 
-// deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails changes nothing but
-// the log.
+// deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails
+// changes nothing but the log.
 func (s *search) deriveContext(ctx context.Context, m *message) context.Context {
 	answer := make(chan context.Context, 1)
 	err := await(ctx, func() error {

@@ -21,7 +21,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// These tests say what becomes of a message whose claim or settlement DynamoDB refuses, or whose invocation is cancelled while it runs.
+// These tests say what becomes of a message whose claim or settlement DynamoDB refuses, or whose invocation is cancelled while it
+// runs.
 
 func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	t.Parallel()
@@ -90,8 +91,8 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	}
 }
 
-// A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as done. What is
-// staged does not: it happens with its commit, and the record decides at the next delivery.
+// A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as
+// done. What is staged does not: it happens with its commit, and the record decides at the next delivery.
 func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing.T) {
 	t.Parallel()
 

@@ -26,8 +26,8 @@ var (
 	firstSeed   = flag.Uint64("seed", 1, "the seed of the first simulation; the others count on from it")
 )
 
-// A simulation is a queue whose messages are worked on by two processes, while requests, handlers and hooks fail at random. After a minute
-// nothing fails any more, and the queue must become empty. The rules that are checked meanwhile stand at check.
+// A simulation is a queue whose messages are worked on by two processes, while requests, handlers and hooks fail at random. After
+// a minute nothing fails any more, and the queue must become empty. The rules that are checked meanwhile stand at check.
 func TestNoRandomSimulationBreaksTheRules(t *testing.T) {
 	t.Parallel()
 

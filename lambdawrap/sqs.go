@@ -9,17 +9,18 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// SQS wraps a handler of single messages for lambda.Start and makes it idempotent: each message's key is claimed, its work is done once,
-// and a message that must come back is reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or
-// Lambda deletes the failed messages, too. The package documentation says what becomes of each message.
+// SQS wraps a handler of single messages for lambda.Start and makes it idempotent: each message's key is claimed, its work is
+// done once, and a message that must come back is reported as a batch item failure. The event source mapping must have
+// ReportBatchItemFailures, or Lambda deletes the failed messages, too. The package documentation says what becomes of each
+// message.
 //
-// If IDEMDDB_DISABLED turned the Store off, handlers run on every delivery, without keys and requests. Order, workers and the reserve
-// are as ever, and one warning is logged.
+// If IDEMDDB_DISABLED turned the Store off, handlers run on every delivery, without keys and requests. Order, workers and the
+// reserve are as ever, and one warning is logged.
 //
-// The returned function is safe for concurrent use. Its error is not nil only if a record of the event is none of SQS (then nothing of the
-// event ran), if the wrapper itself failed (then the whole batch comes back), or if Options.FailOnOutage asks for it. With a wrong option it is
-// never nil and names the field. A record that was built by hand, without an EventSource, is one of SQS if it has a MessageId or a Body. SQS
-// panics for a nil store or handler.
+// The returned function is safe for concurrent use. Its error is not nil only if a record of the event is none of SQS (then
+// nothing of the event ran), if the wrapper itself failed (then the whole batch comes back), or if Options.FailOnOutage asks for
+// it. With a wrong option it is never nil and names the field. A record that was built by hand, without an EventSource, is one of
+// SQS if it has a MessageId or a Body. SQS panics for a nil store or handler.
 func SQS(
 	store *idemddb.Store, h Handler, opts *Options,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {

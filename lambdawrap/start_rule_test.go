@@ -45,8 +45,8 @@ func (e *effects) sum() (all, doubles int) {
 	return all, doubles
 }
 
-// untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries. It returns the number of
-// invocations.
+// untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries. It returns the
+// number of invocations.
 func (h *harness) untilDone(limit time.Duration, function wrapped, event events.SQSEvent, size int) int {
 	h.Helper()
 
@@ -106,8 +106,8 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 	}
 }
 
-// started is how many handlers of 100 messages start in an invocation of 21 s, of which the reserve takes one, when the handlers take
-// these times, and the last of them all others.
+// started is how many handlers of 100 messages start in an invocation of 21 s, of which the reserve takes one, when the handlers
+// take these times, and the last of them all others.
 func started(h *harness, takes ...time.Duration) int {
 	var n atomic.Int64
 
@@ -261,8 +261,8 @@ func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
 	})
 }
 
-// A call on the slow ledger takes 50 to 250 ms and has its effect at once. The ledger of a handler that obeys loses its answer when the
-// context ends, and then nobody knows of the effect.
+// A call on the slow ledger takes 50 to 250 ms and has its effect at once. The ledger of a handler that obeys loses its answer
+// when the context ends, and then nobody knows of the effect.
 func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
 	t.Parallel()
 

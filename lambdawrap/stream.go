@@ -16,43 +16,44 @@ import (
 
 // StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
 type StreamOptions[R any] struct {
-	// Aggregated says that the handler takes the records that the Kinesis Producer Library makes of several user records as they are, each
-	// as one piece of work. For Kinesis only. Defaults to false: such a record is opened, and the handler gets its user records.
+	// Aggregated says that the handler takes the records that the Kinesis Producer Library makes of several user records as they are,
+	// each as one piece of work. For Kinesis only. Defaults to false: such a record is opened, and the handler gets its user records.
 	Aggregated bool
 
-	// DeadLetter takes a record that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good before
-	// or has its attempts used up (Options.MaxAttempts of the Store), or it has no key. If it returns nil, the record is done and the
-	// records behind it go on; else the record is reported failed. It is called at least once for each such record. Defaults to nil:
-	// such a record is reported failed, and the stream stands still before it until the event source's own limits are reached.
+	// DeadLetter takes a record that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good
+	// before or has its attempts used up (Options.MaxAttempts of the Store), or it has no key. If it returns nil, the record is done
+	// and the records behind it go on; else the record is reported failed. It is called at least once for each such record. Defaults
+	// to nil: such a record is reported failed, and the stream stands still before it until the event source's own limits are
+	// reached.
 	DeadLetter func(context.Context, R, error) error
 
-	// Key picks a record's idempotency key, under the rules of [KeyFunc]. The keys of one partition key or item are found side by side, too,
-	// and its records are worked on in their order. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
+	// Key picks a record's idempotency key, under the rules of [KeyFunc]. The keys of one partition key or item are found side by
+	// side, too, and its records are worked on in their order. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
 	Key func(context.Context, R) (string, error)
 
-	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
-	// also gets a warning for each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of
-	// the call.
+	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data.
+	// It also gets a warning for each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at
+	// the time of the call.
 	Logger *slog.Logger
 
-	// OnRecord is called after each record's end, with the record as it arrived and its outcome. It must be safe for concurrent use. Its
-	// panic is logged and changes nothing. Defaults to nil.
+	// OnRecord is called after each record's end, with the record as it arrived and its outcome. It must be safe for concurrent use.
+	// Its panic is logged and changes nothing. Defaults to nil.
 	OnRecord func(context.Context, R, Outcome)
 
-	// RecordContext returns the context of one record, derived from ctx, as MessageContext of [Options] does. Defaults to nil: all records
-	// have the context of the invocation.
+	// RecordContext returns the context of one record, derived from ctx, as MessageContext of [Options] does. Defaults to nil: all
+	// records have the context of the invocation.
 	RecordContext func(context.Context, R) context.Context
 
-	// Reserve is the part of the invocation's time that is kept back for settling and for the answer, as for [Options]. Negative is an
-	// error. Defaults to 1 s.
+	// Reserve is the part of the invocation's time that is kept back for settling and for the answer, as for [Options]. Negative is
+	// an error. Defaults to 1 s.
 	Reserve time.Duration
 
 	// Timeout is the time for one handler, as for [Options]. Negative is an error. Defaults to 0: no limit.
 	Timeout time.Duration
 
-	// Workers is how many handlers run at a time, and beside them how many key functions. Handlers of one partition key or item always run
-	// one after the other. With Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that their claims share
-	// requests. Negative is an error. Defaults to 1.
+	// Workers is how many handlers run at a time, and beside them how many key functions. Handlers of one partition key or item
+	// always run one after the other. With Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that
+	// their claims share requests. Negative is an error. Defaults to 1.
 	Workers int
 }
 
@@ -80,8 +81,8 @@ type unit[R any] struct {
 	noKey  error     // why it can never have a key; nil for a record that can be worked on
 }
 
-// streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source would
-// send it again at once, and each of these deliveries would be in vain.
+// streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source
+// would send it again at once, and each of these deliveries would be in vain.
 const streamWait = 24 * time.Hour
 
 // wrap takes the user's handler and options, which have the type optsName for the user. key is the default of StreamOptions.Key.
@@ -118,8 +119,8 @@ func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
 	return failed[""], err
 }
 
-// workOn works on the units of an event, unless it is a wrong one, and returns for each shard the lowest number of those that must come back.
-// It stores these numbers, because the next event may begin with them.
+// workOn works on the units of an event, unless it is a wrong one, and returns for each shard the lowest number of those that
+// must come back. It stores these numbers, because the next event may begin with them.
 func (s *stream[R]) workOn(ctx context.Context, units []unit[R], wrongEvent error) (map[string]string, error) {
 	v, err := s.wrapper.newInvocation(ctx, wrongEvent)
 	if err != nil {
@@ -204,8 +205,9 @@ func (s *stream[R]) plan(units []unit[R]) []*message {
 	return messages
 }
 
-// isAgain guesses whose records were delivered before, by shard, because a stream does not count deliveries. Records that begin with the number
-// which this process reported last for their shard come for the second time. A wrong guess costs a second statement for each claim.
+// isAgain guesses whose records were delivered before, by shard, because a stream does not count deliveries. Records that begin
+// with the number which this process reported last for their shard come for the second time. A wrong guess costs a second
+// statement for each claim.
 func (s *stream[R]) isAgain(units []unit[R]) map[string]bool {
 	again := map[string]bool{}
 
@@ -225,8 +227,8 @@ func (s *stream[R]) isAgain(units []unit[R]) map[string]bool {
 
 const sequenceNumber = "sequenceNumber"
 
-// lowest returns the lowest number of the units that failed, for each shard that has one. Lambda sends that record and all behind it again.
-// Those that are done are then answered from their records.
+// lowest returns the lowest number of the units that failed, for each shard that has one. Lambda sends that record and all behind
+// it again. Those that are done are then answered from their records.
 func lowest[R any](units []unit[R], messages []*message) map[string]string {
 	failed := map[string]string{}
 

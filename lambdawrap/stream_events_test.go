@@ -18,8 +18,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// FuzzStreamEvent sends any JSON through Lambda's own decoding to the wrappers of streams. They return an error before anything runs, or
-// the lowest sequence number that failed.
+// FuzzStreamEvent sends any JSON through Lambda's own decoding to the wrappers of streams. They return an error before anything
+// runs, or the lowest sequence number that failed.
 func FuzzStreamEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"Records":[{"eventID":"shardId-0:2","eventSourceARN":"s","kinesis":{"sequenceNumber":"2","partitionKey":"a","data":"YmFk"}},{"eventID":"shardId-0:10","eventSourceARN":"s","kinesis":{"sequenceNumber":"10","partitionKey":"a","data":"b2s="}}]}`,
@@ -112,7 +112,8 @@ func fuzzStream[E any](
 	h.equal("the answer is of the batch", isKnown, true)
 }
 
-// window is the part of an event that says which tumbling window it belongs to. The mapping adds it to the members of an ordinary event.
+// window is the part of an event that says which tumbling window it belongs to. The mapping adds it to the members of an ordinary
+// event.
 const window = `"window": {"start": "2026-01-02T12:00:00Z", "end": "2026-01-02T12:02:00Z"}, "state": {}, "shardId": "shardId-000000000001",
 	"isFinalInvokeForWindow": false, "isWindowTerminatedEarly": false`
 

@@ -30,8 +30,8 @@ var simulatedStreams = []streamWay{
 	{name: "Kafka", wrap: (*harness).kafka, shard: func(q *queued) string { return q.group }, size: 1},
 }
 
-// The same simulation reads shards: requests, handlers and hooks fail at random for a minute, and the rules are the same. In addition,
-// nothing before the number that an answer names for a shard may be undone.
+// The same simulation reads shards: requests, handlers and hooks fail at random for a minute, and the rules are the same. In
+// addition, nothing before the number that an answer names for a shard may be undone.
 func TestNoRandomSimulationOfAStreamBreaksTheRules(t *testing.T) {
 	t.Parallel()
 
@@ -79,7 +79,8 @@ func simulateStream(t *testing.T, seed uint64, way streamWay) {
 	})
 }
 
-// readShards invokes the function as Lambda does, one batch after the other, until the shards are read and nothing fails any more.
+// readShards invokes the function as Lambda does, one batch after the other, until the shards are read and nothing fails any
+// more.
 func (s *simulation) readShards(way streamWay, function wrapped) {
 	const size = 12 // of a batch
 

@@ -329,7 +329,8 @@ func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 	h.equal("in order", slices.IsSorted(order.all()), true)
 }
 
-// A claim of a record that was delivered before asks for the record of its key first. A new record whose claim did so would cost a second statement.
+// A claim of a record that was delivered before asks for the record of its key first. A new record whose claim did so would cost
+// a second statement.
 func TestOnlyRecordsBehindTheReportedOneCountAsDeliveredBefore(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {

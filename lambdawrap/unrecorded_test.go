@@ -314,8 +314,8 @@ func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 	}
 }
 
-// The table refuses to end a key until that is given up. Nobody knows what its record says then, so it is no record that the table has written:
-// the next handlers do not run ahead of their records either.
+// The table refuses to end a key until that is given up. Nobody knows what its record says then, so it is no record that the
+// table has written: the next handlers do not run ahead of their records either.
 func TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Lease: time.Second, Single: true}, func(h *harness) {

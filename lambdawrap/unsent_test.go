@@ -205,7 +205,8 @@ func TestALoggerThatPanicsAtAnUnsentMessageChangesNothing(t *testing.T) {
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
 }
 
-// A retry does not mend it: the program has another name for the target than its options. The answer of an HTTP handler does not say it.
+// A retry does not mend it: the program has another name for the target than its options. The answer of an HTTP handler does not
+// say it.
 func TestATargetWithoutAnEntryIsAnErrorOfTheProgram(t *testing.T) {
 	t.Parallel()
 

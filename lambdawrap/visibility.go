@@ -9,9 +9,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
-// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
-// While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also
-// grows with each receive.
+// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back
+// with it. While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the
+// pause also grows with each receive.
 func (v *invocation) hiddenFor(m *message, o outcome) int32 {
 	if o.seconds > 0 {
 		return o.seconds
@@ -79,8 +79,8 @@ func (v *invocation) pauseOf(m *message) int32 {
 	return queue.HiddenFor(max(pause, 0) - time.Millisecond) // which adds it, for leases
 }
 
-// ExponentialBackoff is the default of Options.Backoff: a pause that doubles with each receive, 1 to 2 s after the first and at most 15 minutes. Half
-// of it is random, so that messages which failed together do not come back together.
+// ExponentialBackoff is the default of Options.Backoff: a pause that doubles with each receive, 1 to 2 s after the first and at
+// most 15 minutes. Half of it is random, so that messages which failed together do not come back together.
 func ExponentialBackoff(receives int) time.Duration {
 	return time.Duration(queue.Backoff(receives)) * time.Second
 }

@@ -164,7 +164,8 @@ func TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver(t *testing.T) {
 	})
 }
 
-// For a message that will never succeed another delivery brings nothing, so it goes back to the queue as the queue's own settings say.
+// For a message that will never succeed another delivery brings nothing, so it goes back to the queue as the queue's own settings
+// say.
 func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 	t.Parallel()
 

@@ -124,7 +124,8 @@ func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
 	})
 }
 
-// A key that another worker holds has a record. So only the first statement for it is an INSERT, and each further claim costs one statement.
+// A key that another worker holds has a record. So only the first statement for it is an INSERT, and each further claim costs one
+// statement.
 func TestAClaimThatIsMadeAgainExpectsARecord(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {

@@ -85,7 +85,8 @@ func (v *invocation) act(a schedule.Action) {
 	}
 }
 
-// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
+// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes
+// back.
 func (v *invocation) spawn(task func()) {
 	v.running.Go(func() {
 		err := errExited
@@ -130,8 +131,8 @@ func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
 	}
 }
 
-// contextOf returns the context for the work of a message, made from its own one or, if it has none, from that of the invocation. The writes that
-// are made with it are of the invocation's group, and report to the schedule.
+// contextOf returns the context for the work of a message, made from its own one or, if it has none, from that of the invocation.
+// The writes that are made with it are of the invocation's group, and report to the schedule.
 func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
 	if m.derived != nil {
 		ctx = m.derived
@@ -225,7 +226,8 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 	}
 }
 
-// goesOn waits for what the schedule decides about a message that has stood aside. If it is not to be claimed, the outcome says why.
+// goesOn waits for what the schedule decides about a message that has stood aside. If it is not to be claimed, the outcome says
+// why.
 func (v *invocation) goesOn(m *message) (outcome, bool) {
 	decided := <-m.verdict
 	if decided.Kind != schedule.NoTime && decided.Kind != schedule.Blocked {
@@ -253,8 +255,8 @@ func (m *message) claimOptions() *idemddb.ClaimOptions {
 	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
 }
 
-// runHandler runs the handler when there is a worker for it. An outcome with a name says that the handler did not run, or has not answered
-// in time.
+// runHandler runs the handler when there is a worker for it. An outcome with a name says that the handler did not run, or has not
+// answered in time.
 func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.Work, hasWorker bool) (o outcome, err error) {
 	claim, kept := work.Claim(), work.Context(ctx)
 
@@ -283,8 +285,8 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 	return o, err
 }
 
-// finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
-// and sets the time of the next delivery. ctx is the message's own; end is that of the time for the dead-letter hook.
+// finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not
+// end well, and sets the time of the next delivery. ctx is the message's own; end is that of the time for the dead-letter hook.
 func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o outcome) {
 	m.outcome = o.name
 	m.failed = !o.done

@@ -29,9 +29,9 @@ type wrapper struct {
 	durations     durations // of the handlers that succeeded
 	reserveWarned sync.Once
 
-	// The keys on which the invocations of this wrapper work, each with a channel that is closed when the work ends. Where several invocations
-	// overlap in one process, a message can come whose key another one of them works on: it waits for the end of that work, as it would in one
-	// batch.
+	// The keys on which the invocations of this wrapper work, each with a channel that is closed when the work ends. Where several
+	// invocations overlap in one process, a message can come whose key another one of them works on: it waits for the end of that
+	// work, as it would in one batch.
 	inHand sync.Map
 }
 

@@ -325,8 +325,8 @@ func TestLocalEndsWhatItStartedWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
-// Wherever it is when it is interrupted: while it checks, builds, waits for LocalStack, or deploys. -short leaves out the moments between
-// the first, the fifth and the last one.
+// Wherever it is when it is interrupted: while it checks, builds, waits for LocalStack, or deploys. -short leaves out the moments
+// between the first, the fifth and the last one.
 func TestLocalLeavesNothingAtTenMoments(t *testing.T) {
 	t.Parallel()
 

@@ -3,9 +3,9 @@
 //	make coldstart                   20 starts of each
 //	make coldstart FLAGS='-starts 5'
 //
-// Both are built as make build builds functions. This program is Lambda's runtime interface, which hands one batch of -messages to each new
-// process, and a DynamoDB behind TLS whose certificate stands behind the system's own root certificates, so that all of them are read. Each
-// request to DynamoDB takes -latency.
+// Both are built as make build builds functions. This program is Lambda's runtime interface, which hands one batch of -messages
+// to each new process, and a DynamoDB behind TLS whose certificate stands behind the system's own root certificates, so that all
+// of them are read. Each request to DynamoDB takes -latency.
 //
 //	init       from the start of the process until it asks for its first event
 //	answer     from that event until its answer: what the messages wait for

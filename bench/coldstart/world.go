@@ -27,8 +27,8 @@ const (
 	patience  = 30 * time.Second
 )
 
-// asDeployed are the arguments of go build for a function that is deployed, which also has no C library. With them all that it imports is compiled
-// once more, for them alone.
+// asDeployed are the arguments of go build for a function that is deployed, which also has no C library. With them all that it
+// imports is compiled once more, for them alone.
 var asDeployed = []string{"-trimpath", "-ldflags=-s -w"}
 
 // build builds the two functions, asDeployed, or with no further arguments as the tests are built.

@@ -1,12 +1,13 @@
-// Compare runs the same consumer of payments, written in six ways, under the same faults, and counts what becomes of the payments and what they cost.
+// Compare runs the same consumer of payments, written in six ways, under the same faults, and counts what becomes of the payments
+// and what they cost.
 //
 //	make compare                        everything, about six minutes; the table is on standard output, the raw counts in a file
 //	make compare FLAGS=-quick           few payments, counts only
 //	make compare FLAGS='-scenario kills -contender Powertools'
 //	make compare FLAGS=-page            docs/comparison.md, its plot and its raw counts are replaced by what this run has found
 //
-// All consumers work against one DynamoDB Local, each process behind a proxy of its own that makes the faults. scenario.go says what happens to
-// them, workers/ and worker.go have the consumers, and world.go says how a double is counted.
+// All consumers work against one DynamoDB Local, each process behind a proxy of its own that makes the faults. scenario.go says
+// what happens to them, workers/ and worker.go have the consumers, and world.go says how a double is counted.
 package main
 
 import (

@@ -119,8 +119,8 @@ type capacity struct {
 	Units float64 `json:"CapacityUnits"`
 }
 
-// count adds the write units of a request. DynamoDB Local does not say what a refused write costs; DynamoDB charges it as if it were made, so
-// it counts as one unit, and each item of a cancelled transaction as two. All items are below 1 KB.
+// count adds the write units of a request. DynamoDB Local does not say what a refused write costs; DynamoDB charges it as if it
+// were made, so it counts as one unit, and each item of a cancelled transaction as two. All items are below 1 KB.
 func (m *measure) count(operation string, body requestBody, status int, out []byte) {
 	var answer answerBody
 	if err := json.Unmarshal(out, &answer); err != nil || operation == "GetItem" || operation == "Query" {

@@ -7,7 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/bench/svg"
 )
 
-// The plot: for each consumer a bar of wrong payments, over all scenarios, and one of the requests that a payment takes while nothing fails.
+// The plot: for each consumer a bar of wrong payments, over all scenarios, and one of the requests that a payment takes while
+// nothing fails.
 const (
 	barLeft    = 200
 	barWidth   = 240

@@ -163,8 +163,8 @@ func (w *world) paymentsOf(body requestBody) []string {
 	return all
 }
 
-// apply lets DynamoDB Local apply a request. One transaction goes at a time, because two that name the same items in another order can wait for each
-// other there.
+// apply lets DynamoDB Local apply a request. One transaction goes at a time, because two that name the same items in another
+// order can wait for each other there.
 func (w *world) apply(r *http.Request, operation string, body []byte) (status int, answer []byte) {
 	switch operation {
 	case "BatchExecuteStatement":
@@ -226,8 +226,8 @@ type locks struct {
 	held map[string]bool
 }
 
-// hold holds the items of a transaction for transactionTime and until release is called. If another transaction holds an item of a write, it
-// returns the index of that item, else −1.
+// hold holds the items of a transaction for transactionTime and until release is called. If another transaction holds an item of
+// a write, it returns the index of that item, else −1.
 func (l *locks) hold(operation string, actions []action) (release func(), conflict int) {
 	switch operation {
 	case "UpdateItem", "PutItem", "DeleteItem":

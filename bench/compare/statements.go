@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// forwardStatements sends each statement of a shared request by itself. To DynamoDB they are writes of their own, too, that share nothing but the
-// way. On DynamoDB Local some shared requests did not end for half a minute under load, for a reason that we have not found.
+// forwardStatements sends each statement of a shared request by itself. To DynamoDB they are writes of their own, too, that share
+// nothing but the way. On DynamoDB Local some shared requests did not end for half a minute under load, for a reason that we have
+// not found.
 func (w *world) forwardStatements(r *http.Request, body []byte) (status int, answer []byte) {
 	var in struct {
 		Statements []json.RawMessage `json:"Statements"`

@@ -386,9 +386,9 @@ func (w *world) verdict() (v verdict) {
 	return v
 }
 
-// unavoidable says whether no record that is written before and after an effect could have kept it from happening again: the process was struck in
-// the earlier run or in this one, DynamoDB was away before the earlier run could write down that it was done, or the handler did not get the answer
-// to its effect, and said that it had failed, or its SDK sent it again.
+// unavoidable says whether no record that is written before and after an effect could have kept it from happening again: the
+// process was struck in the earlier run or in this one, DynamoDB was away before the earlier run could write down that it was
+// done, or the handler did not get the answer to its effect, and said that it had failed, or its SDK sent it again.
 func (w *world) unavoidable(earlier []effect, e effect) bool {
 	return e.by == nil || e.by.struck || slices.ContainsFunc(earlier, func(before effect) bool {
 		return before.by == nil || before.by == e.by || before.by.struck || before.unheard ||

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The picture shows what the tables say today. If they have changed, make bench-check WRITE=1 or go run ./bench/costplot draws it again.
+// The picture shows what the tables say today. If they have changed, make bench-check WRITE=1 or go run ./bench/costplot draws it
+// again.
 func TestThePictureShowsTheTables(t *testing.T) {
 	t.Parallel()
 

@@ -1,5 +1,5 @@
-// Costplot draws the picture of the page about cost from the tables of the page about performance: requests and write units of a message, with this
-// library and by hand. make bench-check WRITE=1 runs it when the tables have changed.
+// Costplot draws the picture of the page about cost from the tables of the page about performance: requests and write units of a
+// message, with this library and by hand. make bench-check WRITE=1 runs it when the tables have changed.
 //
 //	go run ./bench/costplot
 package main
@@ -37,7 +37,8 @@ func run() error {
 	return os.WriteFile(plotFile, []byte(picture), 0o600) //nolint:wrapcheck,gosec // names the file, which is of this program
 }
 
-// shown are the rows of the tables that the picture has, with what it calls them. Where the library costs more than by hand, it is shown, too.
+// shown are the rows of the tables that the picture has, with what it calls them. Where the library costs more than by hand, it
+// is shown, too.
 var shown = []struct{ row, label string }{
 	{"claims: batch of 10, 1 worker", "a new message"},
 	{"claims: batch of 10, all of them delivered again", "a duplicate, delivered again"},

@@ -20,8 +20,8 @@ const (
 	partitionReads  = 3000
 )
 
-// parts is into how many parts a second is divided in which a partition gives out its units. The DB counts by the second of its clock, so that
-// clock runs as many times as fast.
+// parts is into how many parts a second is divided in which a partition gives out its units. The DB counts by the second of its
+// clock, so that clock runs as many times as fast.
 const parts = 10
 
 const (
@@ -31,8 +31,8 @@ const (
 	shardKey  = "due_ns"
 )
 
-// newDB returns the tables of a fleet, with the partitions of a setting. A request takes 3 ms in the middle and 12 ms for one in a hundred, and a
-// transaction 2 to 6 ms more, in which it holds its items.
+// newDB returns the tables of a fleet, with the partitions of a setting. A request takes 3 ms in the middle and 12 ms for one in
+// a hundred, and a transaction 2 to 6 ms more, in which it holds its items.
 func newDB(ctx context.Context, s *setting) (*idemddbtest.DB, error) {
 	began := time.Now()
 

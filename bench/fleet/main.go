@@ -5,10 +5,10 @@
 //	make fleet FLAGS='-most 1000'
 //	make fleet FLAGS='-svg docs/pictures/scale.svg'
 //
-// The environments are the library itself: lambdawrap, the Store, and the engine with its goroutines and timers. They run in a bubble of
-// testing/synctest, where a handler of 100 ms takes no time. Each environment always has the next batch. Only DynamoDB is a model: package
-// idemddbtest, which evaluates each expression that the library sends, with Limits of what AWS documents for partitions, and with latencies.
-// What an environment computes takes no time here.
+// The environments are the library itself: lambdawrap, the Store, and the engine with its goroutines and timers. They run in a
+// bubble of testing/synctest, where a handler of 100 ms takes no time. Each environment always has the next batch. Only DynamoDB
+// is a model: package idemddbtest, which evaluates each expression that the library sends, with Limits of what AWS documents for
+// partitions, and with latencies. What an environment computes takes no time here.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// need is a row of the table of docs/scale.md: what so many messages a second need, and which limit they meet first where the fleet has what the
-// rows above it asked for.
+// need is a row of the table of docs/scale.md: what so many messages a second need, and which limit they meet first where the
+// fleet has what the rows above it asked for.
 type need struct {
 	messages     int
 	environments int // with work of 100 ms and batches of ten
@@ -53,8 +53,9 @@ func (w work) wcu() float64 {
 	return map[work]float64{claimed: 2, staged: 5, optimistic: 4, announcing: 6}[w] //nolint:mnd // as docs/cost.md derives them
 }
 
-// setting returns the run that shows the limit, and what its rate is multiplied by: of a large fleet a part runs, over the same part of the
-// partitions. The index has as many partition values for any fleet, so there the partitions take a part of their units.
+// setting returns the run that shows the limit, and what its rate is multiplied by: of a large fleet a part runs, over the same
+// part of the partitions. The index has as many partition values for any fleet, so there the partitions take a part of their
+// units.
 func (n *need) setting() (s setting, factor int) {
 	factor = max(1, n.environments/30) //nolint:mnd // so that a test takes a second
 	s = setting{work: n.work, environments: n.environments / factor, batch: 10, partitions: cold}
@@ -69,7 +70,8 @@ func (n *need) setting() (s setting, factor int) {
 	return s, factor
 }
 
-// firstLimit returns which limit the fleet has met in a run: the one that DynamoDB shows by throttling, else a quota that it is above.
+// firstLimit returns which limit the fleet has met in a run: the one that DynamoDB shows by throttling, else a quota that it is
+// above.
 func (n *need) firstLimit(f *figures, factor int) limit {
 	switch {
 	case f.ofIndex > few:

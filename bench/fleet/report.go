@@ -57,7 +57,8 @@ const (
 	decadeY      = 75  // of messages a second, from 10 on
 )
 
-// draw returns the plot: a curve for each size of batch, and a dashed one with popular keys, on the table that is made for the load.
+// draw returns the plot: a curve for each size of batch, and a dashed one with popular keys, on the table that is made for the
+// load.
 func draw(all []figures) string {
 	p := svg.Open(bottom+50, "Messages a second over environments", //nolint:mnd // below the plot
 		svg.Color{Class: "b1", Light: "#0969da", Dark: "#4493f8"}, svg.Color{Class: "b10", Light: "#1a7f37", Dark: "#3fb950"},

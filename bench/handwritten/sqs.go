@@ -1,5 +1,6 @@
-// Package handwritten is the baseline that the benchmarks compare the library with: what a competent engineer writes without it. It claims
-// each key with one UpdateItem request, does the work, and completes the key with another, or it does both in one transaction.
+// Package handwritten is the baseline that the benchmarks compare the library with: what a competent engineer writes without it.
+// It claims each key with one UpdateItem request, does the work, and completes the key with another, or it does both in one
+// transaction.
 package handwritten
 
 import (
@@ -24,8 +25,8 @@ type Options struct {
 	// Effects returns items that are written in one transaction with the completion of a message. Defaults to nil: none.
 	Effects func(events.SQSMessage) []types.TransactWriteItem
 
-	// Send sends the message that follows from a message: its body is stored with the completion, sent, and removed from the record. Defaults
-	// to nil: nothing follows.
+	// Send sends the message that follows from a message: its body is stored with the completion, sent, and removed from the record.
+	// Defaults to nil: nothing follows.
 	Send func(ctx context.Context, body string) error
 }
 
@@ -61,7 +62,8 @@ func SQS(
 	})
 }
 
-// Kinesis wraps a handler of single records for lambda.Start. It handles one record after the other and stops at the first that fails.
+// Kinesis wraps a handler of single records for lambda.Start. It handles one record after the other and stops at the first that
+// fails.
 func Kinesis(
 	client *dynamodb.Client, table string, handle func(context.Context, events.KinesisEventRecord) error,
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {

@@ -38,8 +38,8 @@ type settlement struct {
 	message string // that is sent afterwards; "" for none
 }
 
-// Do returns a function that runs work once for a key and returns its result to every caller. While another caller works on the key, it is
-// ErrInProgress.
+// Do returns a function that runs work once for a key and returns its result to every caller. While another caller works on the
+// key, it is ErrInProgress.
 func Do(client *dynamodb.Client, table string) func(ctx context.Context, key string, work func() ([]byte, error)) ([]byte, error) {
 	w := newWorker(client, table)
 

@@ -49,8 +49,8 @@ func newLoad(s settings, seed uint64) load {
 	return l
 }
 
-// warmUp returns payments that meet no others. A worker handles them before the measurement, as in all invocations but its first one a
-// Lambda function has an open connection.
+// warmUp returns payments that meet no others. A worker handles them before the measurement, as in all invocations but its first
+// one a Lambda function has an open connection.
 func warmUp(s settings, process int) []events.SQSMessage {
 	messages := make([]events.SQSMessage, s.batch)
 

@@ -5,11 +5,12 @@
 //	make hot FLAGS='-accounts 0'         an account for each payment
 //	make hot FLAGS='-accounts 0 -twice 5 -payments 1000'   of which five in a hundred are delivered twice
 //
-// Each side has worker processes of its own, which take batches of payments from one queue. Every payment, or with -twice some of them, is
-// delivered twice, in a shuffled order. The workers of the library are functions/payments: its ledger, and lambdawrap.SQS with its options; its announcements go to a sender
-// that accepts each of them. Those by hand are handwritten.Payments, which announces nothing. This process serves DynamoDB's protocol from the
-// in-memory engine, and the queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in
-// DynamoDB, a transaction holds its items for that time, and other transactions of these items are canceled. With -extra transactions take
+// Each side has worker processes of its own, which take batches of payments from one queue. Every payment, or with -twice some of
+// them, is delivered twice, in a shuffled order. The workers of the library are functions/payments: its ledger, and
+// lambdawrap.SQS with its options; its announcements go to a sender that accepts each of them. Those by hand are
+// handwritten.Payments, which announces nothing. This process serves DynamoDB's protocol from the in-memory engine, and the
+// queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in DynamoDB, a
+// transaction holds its items for that time, and other transactions of these items are canceled. With -extra transactions take
 // longer, so that more of them meet.
 //
 //	requests           requests that DynamoDB received, divided by the deliveries; a message that comes back is not counted again
@@ -20,8 +21,8 @@
 //	p50, p99           of a message: from the start of its batch until it is done
 //	came back          messages that a worker reported failed; the queue delivers them again after 100 ms
 //
-// The two sides take turns, round by round, and the figures are medians of the rounds. The program ends with 1 if a payment is not in its
-// account exactly once, or if a message is not acknowledged within two minutes.
+// The two sides take turns, round by round, and the figures are medians of the rounds. The program ends with 1 if a payment is
+// not in its account exactly once, or if a message is not acknowledged within two minutes.
 package main
 
 import (

@@ -87,7 +87,8 @@ func startAll(ctx context.Context, s settings, side, url string) (workers []*pro
 	return workers, nil
 }
 
-// handleAll delivers batches of the queue to all workers at once until every message is acknowledged. It returns how long each message took.
+// handleAll delivers batches of the queue to all workers at once until every message is acknowledged. It returns how long each
+// message took.
 func handleAll(s settings, workers []*process, q *queue) (took []time.Duration, err error) {
 	var (
 		running sync.WaitGroup

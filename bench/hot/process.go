@@ -55,7 +55,8 @@ func start(ctx context.Context, side, url string) (*process, error) {
 	return p, nil
 }
 
-// environment is that of this process without what would change the measurement: the AWS settings of its user, and the library's switch.
+// environment is that of this process without what would change the measurement: the AWS settings of its user, and the library's
+// switch.
 func environment(url string) []string {
 	env := []string{
 		"AWS_ENDPOINT_URL_DYNAMODB=" + url, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET",

@@ -29,7 +29,8 @@ func newQueue(messages []events.SQSMessage) *queue {
 	return q
 }
 
-// take returns at most n messages. It waits until there is one, and returns none when all are acknowledged or the queue is closed.
+// take returns at most n messages. It waits until there is one, and returns none when all are acknowledged or the queue is
+// closed.
 func (q *queue) take(n int) []events.SQSMessage {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -38,7 +38,8 @@ type result struct {
 	CPU    time.Duration   // that this process has used since it began
 }
 
-// work is the worker process: it reads the side, then batches, and writes a result for each. It returns at the end of the batches.
+// work is the worker process: it reads the side, then batches, and writes a result for each. It returns at the end of the
+// batches.
 func work(ctx context.Context, batches io.Reader, results io.Writer) error {
 	decoder, encoder := gob.NewDecoder(batches), gob.NewEncoder(results)
 
@@ -100,8 +101,8 @@ func (w *worker) open(ctx context.Context, side string) error {
 	return err
 }
 
-// sample puts functions/payments together as its main package does. Only what leaves the process is another: logs and metrics go nowhere,
-// announcements to a queue that accepts them at once, and failed messages come back when this program's queue says so.
+// sample puts functions/payments together as its main package does. Only what leaves the process is another: logs and metrics go
+// nowhere, announcements to a queue that accepts them at once, and failed messages come back when this program's queue says so.
 func (w *worker) sample(client *dynamodb.Client) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	names := map[string]string{"Function": "payments"}
 	metrics := lambdawrap.NewMetrics(io.Discard, "Payments", names)

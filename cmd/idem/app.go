@@ -287,8 +287,8 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// typedEndpoint is the endpoint of each service, before what AWS_ENDPOINT_URL_DYNAMODB or a shared file says, which the SDK prefers to
-// aws.Config.BaseEndpoint: a change must not be made elsewhere than was typed.
+// typedEndpoint is the endpoint of each service, before what AWS_ENDPOINT_URL_DYNAMODB or a shared file says, which the SDK
+// prefers to aws.Config.BaseEndpoint: a change must not be made elsewhere than was typed.
 type typedEndpoint string
 
 // GetServiceBaseEndpoint is what the SDK asks each source of a configuration.
@@ -296,7 +296,8 @@ func (e typedEndpoint) GetServiceBaseEndpoint(context.Context, string) (string, 
 	return string(e), true, nil
 }
 
-// region returns the Region of the table: that of the flag, else the configured one. An endpoint on this machine takes any, and the SDK requires one.
+// region returns the Region of the table: that of the flag, else the configured one. An endpoint on this machine takes any, and
+// the SDK requires one.
 func (a *app) region(configured string) (string, error) {
 	switch {
 	case a.flags.region != "":

@@ -19,7 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
-// Five faults are planted in one table, and the operator has nothing but three commands: which payments are to be looked at, and why?
+// Five faults are planted in one table, and the operator has nothing but three commands: which payments are to be looked at, and
+// why?
 func TestDrillFiveFaultsInOneTable(t *testing.T) {
 	t.Parallel()
 
@@ -57,7 +58,8 @@ func TestDrillFiveFaultsInOneTable(t *testing.T) {
 		t.Errorf("a payment that is right is named:\n%s", n.shown())
 	}
 
-	// While the operator follows the stream, a worker whose clock is 5 s ahead claims keys. DynamoDB Local knows the minute of a change only.
+	// While the operator follows the stream, a worker whose clock is 5 s ahead claims keys. DynamoDB Local knows the minute of a
+	// change only.
 	ahead := func() { n.clock.Advance(time.Since(n.clock.Now()) + 5*time.Second) }
 	n.aws.set(func(c *cloud) {
 		c.scans = 20

@@ -350,7 +350,8 @@ func TestDrillAnAudit(t *testing.T) {
 	n.onThePage("story")
 }
 
-// DynamoDB Local knows the minute of a change only, but who follows its stream knows when a change came: a worker's clock that is ahead is found.
+// DynamoDB Local knows the minute of a change only, but who follows its stream knows when a change came: a worker's clock that is
+// ahead is found.
 func TestAnAuditThatFollowsFindsAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 

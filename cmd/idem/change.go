@@ -45,7 +45,8 @@ func (a *app) reopenCommand() *cobra.Command {
 	}, "Let a key that failed for good be claimed again")
 }
 
-// releaseCommand returns the command that gives the claim of a worker back, so that the key need not wait for the end of its lease.
+// releaseCommand returns the command that gives the claim of a worker back, so that the key need not wait for the end of its
+// lease.
 func (a *app) releaseCommand() *cobra.Command {
 	return a.changeCommand(&change{
 		name: "release", question: "let the next delivery run the work",
@@ -69,7 +70,8 @@ func (a *app) failCommand() *cobra.Command {
 	}, "End a key for good")
 }
 
-// forgetCommand returns the command that deletes a record. It refuses a record with unsent messages, unless --lose-messages is given.
+// forgetCommand returns the command that deletes a record. It refuses a record with unsent messages, unless --lose-messages is
+// given.
 func (a *app) forgetCommand() *cobra.Command {
 	loseMessages := false
 	cmd := a.changeCommand(&change{
@@ -89,7 +91,8 @@ func (a *app) forgetCommand() *cobra.Command {
 	return cmd
 }
 
-// sendCommand returns the command that sends the unsent messages of a record. Only this command needs senders, and so has --target.
+// sendCommand returns the command that sends the unsent messages of a record. Only this command needs senders, and so has
+// --target.
 func (a *app) sendCommand() *cobra.Command {
 	cmd := a.changeCommand(&change{
 		name: "send", question: "send its messages, those that are parked, too",
@@ -244,7 +247,8 @@ func (c *change) find(ctx context.Context, d *desk, keys []string) ([]found, err
 	return c.findAll(ctx, d)
 }
 
-// findAll returns the records that --all means. It returns an error if the budget ended first, because then some of them are missing.
+// findAll returns the records that --all means. It returns an error if the budget ended first, because then some of them are
+// missing.
 func (c *change) findAll(ctx context.Context, d *desk) ([]found, error) {
 	selection := c.all
 	selection.Budget, selection.Progress = c.finder.budget, c.app.progress(ctx, d)
@@ -271,8 +275,8 @@ func (c *change) findAll(ctx context.Context, d *desk) ([]found, error) {
 	return all, nil
 }
 
-// unambiguous refuses a key that can be read in two ways. Each key that was typed has a record, so one that has two makes more records
-// than keys.
+// unambiguous refuses a key that can be read in two ways. Each key that was typed has a record, so one that has two makes more
+// records than keys.
 func (c *change) unambiguous(keys []string, all []found) error {
 	if len(keys) == 0 || len(all) == len(keys) {
 		return nil

@@ -52,7 +52,8 @@ func TestAKeyThatIsGivenTwiceIsChangedOnce(t *testing.T) {
 	})
 }
 
-// What package operate would not keep is refused before the question, so that nobody must look again whether the record was changed.
+// What package operate would not keep is refused before the question, so that nobody must look again whether the record was
+// changed.
 func TestAReasonThatIsTooLongIsRefusedBeforeTheChange(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.announce("p-9")

@@ -101,8 +101,8 @@ func (c *checking) run(ctx context.Context) {
 	}
 }
 
-// print shows the findings. Its error has the exit code: a script that runs after each deployment goes on only if every question was answered,
-// and none with a fault.
+// print shows the findings. Its error has the exit code: a script that runs after each deployment goes on only if every question
+// was answered, and none with a fault.
 func (c *checking) print() error {
 	count := map[level]int{}
 

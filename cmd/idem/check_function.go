@@ -26,7 +26,8 @@ func (c *checking) eventSources(ctx context.Context) {
 	}
 }
 
-// timeout returns the time-out of the function, with which the times of its queues are compared. It returns false if the answer has none.
+// timeout returns the time-out of the function, with which the times of its queues are compared. It returns false if the answer
+// has none.
 func (c *checking) timeout(ctx context.Context, api *lambda.Client) (time.Duration, bool) {
 	configuration, err := api.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &c.function})
 	if err == nil && configuration.Timeout == nil {
@@ -45,8 +46,8 @@ func (c *checking) timeout(ctx context.Context, api *lambda.Client) (time.Durati
 	return timeout, true
 }
 
-// mappings checks the event sources that invoke the function, page by page. Without a queue or a stream nothing of what the caller asks for is
-// checked: an alias has mappings of its own.
+// mappings checks the event sources that invoke the function, page by page. Without a queue or a stream nothing of what the
+// caller asks for is checked: an alias has mappings of its own.
 func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout time.Duration) {
 	pages := lambda.NewListEventSourceMappingsPaginator(api, &lambda.ListEventSourceMappingsInput{FunctionName: &c.function})
 	found := false
@@ -145,8 +146,8 @@ func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 	}
 }
 
-// redelivery compares the retention of the records with the longest way of a message to its last delivery. A record answers what arrives
-// before its end, and the requests of the last delivery may arrive later than that delivery began.
+// redelivery compares the retention of the records with the longest way of a message to its last delivery. A record answers what
+// arrives before its end, and the requests of the last delivery may arrive later than that delivery began.
 func (c *checking) redelivery(ctx context.Context, name string, kept time.Duration, attributes map[string]string) {
 	way := 2 * kept // in the queue, and once more if its producer sends it again at the end
 
@@ -171,8 +172,8 @@ func (c *checking) redelivery(ctx context.Context, name string, kept time.Durati
 			span(c.retention()), name, span(way), lateRequest.Minutes()))
 }
 
-// deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first sending on a
-// standard queue, and from its own on a FIFO queue; after a redrive the message is new in its queue.
+// deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first
+// sending on a standard queue, and from its own on a FIFO queue; after a redrive the message is new in its queue.
 func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.Duration) (time.Duration, error) {
 	attributes, err := c.attributes(ctx, sourceName(arn))
 	if err != nil {

@@ -99,8 +99,8 @@ func (c *checking) updateStatementPermission(ctx context.Context, p *probe) {
 	c.permission("dynamodb:PartiQLUpdate", err, "shared requests; without it every write is a request of its own")
 }
 
-// insertStatementPermission asks for the PartiQL statement that claims new keys. An INSERT takes no condition: in one transaction with an
-// update that is refused, it writes nothing.
+// insertStatementPermission asks for the PartiQL statement that claims new keys. An INSERT takes no condition: in one transaction
+// with an update that is refused, it writes nothing.
 func (c *checking) insertStatementPermission(ctx context.Context, p *probe) {
 	text, parameters := p.update()
 	inserted, item := p.insert()
@@ -129,7 +129,8 @@ func (p *probe) statement(ctx context.Context, st types.BatchStatementRequest) e
 	return err
 }
 
-// takesAnyCredentials reports whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint is asked.
+// takesAnyCredentials reports whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint
+// is asked.
 func (p *probe) takesAnyCredentials(ctx context.Context) bool {
 	if p.Options().BaseEndpoint == nil {
 		return false

@@ -56,8 +56,8 @@ type quickStartQueue struct {
 	} `yaml:"Properties"`
 }
 
-// Whoever copies the template of the page has nothing to mend, whatever the program says of its retention: idem compares with the default.
-// TestReadmeProgramPaysOnce of package functions holds that the program is safe with any other queue.
+// Whoever copies the template of the page has nothing to mend, whatever the program says of its retention: idem compares with the
+// default. TestReadmeProgramPaysOnce of package functions holds that the program is safe with any other queue.
 func TestCheckFindsNoFaultInTheQuickStart(t *testing.T) {
 	t.Parallel()
 

@@ -37,8 +37,8 @@ func (c *checking) table(ctx context.Context) bool {
 	return true
 }
 
-// replication adds what the table's replicas mean for its records. Claims in one Region are safe in a global table of eventual consistency. One
-// of strong consistency refuses transactions, and has no Time to Live.
+// replication adds what the table's replicas mean for its records. Claims in one Region are safe in a global table of eventual
+// consistency. One of strong consistency refuses transactions, and has no Time to Live.
 func (c *checking) replication(t *types.TableDescription) {
 	switch {
 	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
@@ -126,8 +126,8 @@ func (c *checking) index(t *types.TableDescription) {
 	}
 }
 
-// unsentIndex checks an index if it is the one of the unsent messages, by its name, or by its keys if no name is wanted. It returns false for
-// any other index, which needs no finding.
+// unsentIndex checks an index if it is the one of the unsent messages, by its name, or by its keys if no name is wanted. It
+// returns false for any other index, which needs no finding.
 func (c *checking) unsentIndex(ix *types.GlobalSecondaryIndexDescription, got, want string) bool {
 	const keys = "due_ns:HASH:S due:RANGE:N"
 
@@ -195,7 +195,8 @@ func (c *checking) timeToLive(ctx context.Context) {
 	c.timeToLiveIsOn(out.TimeToLiveDescription, want)
 }
 
-// timeToLiveIsOn adds a fault unless Time to Live is on for the attribute of the records, because DynamoDB then never deletes a record.
+// timeToLiveIsOn adds a fault unless Time to Live is on for the attribute of the records, because DynamoDB then never deletes a
+// record.
 func (c *checking) timeToLiveIsOn(d *types.TimeToLiveDescription, want string) {
 	name, isOn := aws.ToString(d.AttributeName), d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
 

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// clock compares this machine's clock with the Date of each answer. Whether a lease is over is judged by this machine's clock, so that a
-// wrong one shows a worker that lives as stuck.
+// clock compares this machine's clock with the Date of each answer. Whether a lease is over is judged by this machine's clock, so
+// that a wrong one shows a worker that lives as stuck.
 type clock struct {
 	aws.HTTPClient
 

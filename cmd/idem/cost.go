@@ -79,7 +79,8 @@ With --table the size of a record is that of the table's, as DynamoDB counts the
 	return cmd
 }
 
-// cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an assumption.
+// cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an
+// assumption.
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
 	if w.messages < 0 || w.duplicates < 0 || w.peak < 0 || w.result < 0 || w.message < 0 {
 		return errors.New("--messages, --duplicates, --peak, --result, --announcement: must not be negative")

@@ -13,8 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// The drills of docs/operations.md. Each begins with what an alarm or a log line says, and mends it with idem alone. The page shows the
-// screen of each, word for word.
+// The drills of docs/operations.md. Each begins with what an alarm or a log line says, and mends it with idem alone. The page
+// shows the screen of each, word for word.
 
 func TestDrillAStuckKey(t *testing.T) {
 	onEachEngine(t, func(n *night) {
@@ -116,7 +116,8 @@ func TestDrillTimeToLiveOnTheWrongAttribute(t *testing.T) {
 	n.expect(exitDone)
 }
 
-// onThePage demands that the runbook shows this screen. IDEM_SCREENS is a directory in which the screens are written, for the page.
+// onThePage demands that the runbook shows this screen. IDEM_SCREENS is a directory in which the screens are written, for the
+// page.
 func (n *night) onThePage(name string) {
 	n.t.Helper()
 

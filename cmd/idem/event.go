@@ -102,7 +102,8 @@ func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error)
 	}
 }
 
-// recordSource returns the one source of the records, which decides how they are read. It returns an error if there are several, or no records.
+// recordSource returns the one source of the records, which decides how they are read. It returns an error if there are several,
+// or no records.
 func (e *envelope) recordSource() (string, error) {
 	records := *e.Records
 	if len(records) == 0 {
@@ -202,7 +203,8 @@ func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
 		func(*http.Request) string { return "the request" })
 }
 
-// request has the headers of an event of API Gateway, a function URL or a load balancer. Where there are lists, they are complete.
+// request has the headers of an event of API Gateway, a function URL or a load balancer. Where there are lists, they are
+// complete.
 func (e *envelope) request() *http.Request {
 	r := &http.Request{Header: http.Header{}}
 

@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
-// A list of a large table stays within its budget, reports how far it is, and goes on where it stopped, until each key was found once.
-// IDEM_RECORDS is how many records there are; 100,000 take a few minutes, most of them to make the table.
+// A list of a large table stays within its budget, reports how far it is, and goes on where it stopped, until each key was found
+// once. IDEM_RECORDS is how many records there are; 100,000 take a few minutes, most of them to make the table.
 func TestListOfALargeTable(t *testing.T) {
 	t.Parallel()
 

@@ -43,7 +43,8 @@ func meaning(v operate.View, now time.Time) string {
 	}
 }
 
-// nextOfStuck says what the next delivery does with a key whose lease ran out. A worker with another NoTakeover than the last one goes by its own.
+// nextOfStuck says what the next delivery does with a key whose lease ran out. A worker with another NoTakeover than the last one
+// goes by its own.
 func nextOfStuck(v operate.View) string {
 	if v.NoTakeover {
 		return "It was claimed with NoTakeover: the next delivery ends the key as FAILED and does not run the work."

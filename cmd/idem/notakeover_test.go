@@ -50,7 +50,8 @@ func (n *night) deliver(key string) worked {
 	return got
 }
 
-// What idem says of a key with NoTakeover, and of one without, is what the next delivery does. Nobody says to idem which of them it is.
+// What idem says of a key with NoTakeover, and of one without, is what the next delivery does. Nobody says to idem which of them
+// it is.
 func TestIdemSaysWhatTheNextDeliveryDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts                  idemddb.Options
@@ -99,7 +100,8 @@ func TestIdemSaysWhatTheNextDeliveryDoes(t *testing.T) {
 	}
 }
 
-// A key that failed because nobody took it over is reopened as any other, and idem asks first for what only a person can find out.
+// A key that failed because nobody took it over is reopened as any other, and idem asks first for what only a person can find
+// out.
 func TestAKeyThatWasNotTakenOverIsReopened(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.store = n.worker(&idemddb.Options{NoTakeover: true})
@@ -118,8 +120,8 @@ func TestAKeyThatWasNotTakenOverIsReopened(t *testing.T) {
 	})
 }
 
-// Where not all are shown, idem says how many of the rest have an effect that must not happen twice. A worker without NoTakeover that claims
-// a key takes the mark away.
+// Where not all are shown, idem says how many of the rest have an effect that must not happen twice. A worker without NoTakeover
+// that claims a key takes the mark away.
 func TestManyKeysWithNoTakeoverAreCounted(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.store = n.worker(&idemddb.Options{NoTakeover: true})

@@ -153,7 +153,8 @@ func TestReportReadsTheStream(t *testing.T) {
 	}
 }
 
-// generated is a table of many records that need no memory. Each page has 500 of them, and costs as many units as DynamoDB would ask for.
+// generated is a table of many records that need no memory. Each page has 500 of them, and costs as many units as DynamoDB would
+// ask for.
 type generated struct {
 	operate.API
 

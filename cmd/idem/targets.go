@@ -16,7 +16,8 @@ import (
 
 const eventParts = 3
 
-// senders makes the senders that --target names: the entry of Options.Senders and the queue's URL, the topic's ARN or the event bus.
+// senders makes the senders that --target names: the entry of Options.Senders and the queue's URL, the topic's ARN or the event
+// bus.
 func senders(cfg aws.Config, targets []string) (map[string]idemddb.Sender, error) {
 	all := map[string]idemddb.Sender{}
 

@@ -64,7 +64,8 @@ func (c *ttlChange) mend(ctx context.Context, d *desk) error {
 	}
 }
 
-// describeTTL returns the status of the table's Time to Live and the attribute that it is for; both are empty if the answer has none.
+// describeTTL returns the status of the table's Time to Live and the attribute that it is for; both are empty if the answer has
+// none.
 func describeTTL(ctx context.Context, d *desk) (types.TimeToLiveStatus, string, error) {
 	out, err := d.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: new(d.store.Table())})
 	if err != nil {
@@ -78,7 +79,8 @@ func describeTTL(ctx context.Context, d *desk) (types.TimeToLiveStatus, string, 
 	return out.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(out.TimeToLiveDescription.AttributeName), nil
 }
 
-// turnOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same hour.
+// turnOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same
+// hour.
 func (c *ttlChange) turnOff(ctx context.Context, d *desk, name string) error {
 	text := fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour", d.store.Table(), name)
 	change := &types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}

@@ -23,8 +23,8 @@ const (
 // page is where each finding is explained.
 const page = "https://github.com/idemddb/go-idemddb/blob/main/docs/testing.md#what-idemlint-finds"
 
-// report reports a finding, unless it is in a test, which makes mistakes on purpose, or a comment on its line or the line above says why it is
-// none: "//idemlint:ignore" and the reason. Examples are looked at, because people copy them.
+// report reports a finding, unless it is in a test, which makes mistakes on purpose, or a comment on its line or the line above
+// says why it is none: "//idemlint:ignore" and the reason. Examples are looked at, because people copy them.
 func report(pass *analysis.Pass, at ast.Node, text string) {
 	file := pass.Fset.File(at.Pos())
 	if isTest(pass, file) && !strings.HasPrefix(filepath.Base(file.Name()), "example_") {
@@ -79,7 +79,8 @@ func isIgnored(f *ast.File, file *token.File, line int) bool {
 	return false
 }
 
-// callee returns the function or the method that a call names; nil for a value of a function type, a conversion and a built-in function.
+// callee returns the function or the method that a call names; nil for a value of a function type, a conversion and a built-in
+// function.
 func callee(info *types.Info, call *ast.CallExpr) *types.Func {
 	f, _ := typeutil.Callee(info, call).(*types.Func)
 	if f == nil {
@@ -89,7 +90,8 @@ func callee(info *types.Info, call *ast.CallExpr) *types.Func {
 	return f.Origin()
 }
 
-// isFunc reports whether a function is one of those with a name of a package. A method has the name of its type before it: "Claim.Complete".
+// isFunc reports whether a function is one of those with a name of a package. A method has the name of its type before it:
+// "Claim.Complete".
 func isFunc(f *types.Func, path string, names ...string) bool {
 	if pathOf(f) != path {
 		return false

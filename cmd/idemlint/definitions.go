@@ -11,8 +11,9 @@ import (
 // definitions are the expressions that variables got, by variable.
 type definitions map[types.Object][]ast.Expr
 
-// definitionsOf finds what each variable of a package is set to. A variable that gets one of several results of a call gets the call. What a
-// parameter is, only its callers know, and what a range sets its variables to, only the run: they are set to themselves.
+// definitionsOf finds what each variable of a package is set to. A variable that gets one of several results of a call gets the
+// call. What a parameter is, only its callers know, and what a range sets its variables to, only the run: they are set to
+// themselves.
 func definitionsOf(pass *analysis.Pass) definitions {
 	d := definitions{}
 

@@ -61,8 +61,8 @@ func runDiscarded(pass *analysis.Pass) (any, error) {
 	return nil, nil //nolint:nilnil // an analyzer without a result
 }
 
-// comparedWithNil returns the variables that are somewhere compared with nil. A claim that is compared says itself whether the work was done
-// before.
+// comparedWithNil returns the variables that are somewhere compared with nil. A claim that is compared says itself whether the
+// work was done before.
 func comparedWithNil(pass *analysis.Pass) map[types.Object]bool {
 	all := map[types.Object]bool{}
 

@@ -180,7 +180,8 @@ func (c site) verbEffect() string {
 		listed(name, "a send, "+what, "WriteMessages")
 }
 
-// announcement says which line of a log a call writes in which something is told as done; "" for other calls and for other levels.
+// announcement says which line of a log a call writes in which something is told as done; "" for other calls and for other
+// levels.
 func (c site) announcement() string {
 	path, name := pathOf(c.f), c.f.Name()
 

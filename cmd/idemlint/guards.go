@@ -63,7 +63,8 @@ func receiverName(c site) string {
 	return ""
 }
 
-// isCondition reports whether a field that is set makes a write of DynamoDB depend on what is there. That an item must be there says nothing.
+// isCondition reports whether a field that is set makes a write of DynamoDB depend on what is there. That an item must be there
+// says nothing.
 func isCondition(info *types.Info, field string, value ast.Expr) bool {
 	if field != "ConditionExpression" || isNil(info, value) {
 		return false
@@ -100,8 +101,8 @@ func (c site) isConditional() bool {
 	return found
 }
 
-// hasToken reports whether a part of a function hands over a token, by which another system knows a request that comes again: a field, a method
-// or a header of such a name.
+// hasToken reports whether a part of a function hands over a token, by which another system knows a request that comes again: a
+// field, a method or a header of such a name.
 func hasToken(info *types.Info, n ast.Node) bool {
 	found := false
 

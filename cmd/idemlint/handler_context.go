@@ -40,7 +40,8 @@ type contexts struct {
 	definitions definitions
 }
 
-// function looks at the calls of a function. Inside of a function with a context of its own, or of a request, every call can have that.
+// function looks at the calls of a function. Inside of a function with a context of its own, or of a request, every call can have
+// that.
 func (c *contexts) function(t *ast.FuncType, body *ast.BlockStmt, hasContext bool) {
 	hasContext = hasContext || c.takesContext(t)
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// together runs all analyzers that look for mistakes, so that the programs are loaded once, and what one of them says of another's program is
-// seen.
+// together runs all analyzers that look for mistakes, so that the programs are loaded once, and what one of them says of
+// another's program is seen.
 var together = &analysis.Analyzer{
 	Name: "together", Doc: "run all analyzers of mistakes", Requires: []*analysis.Analyzer{reach},
 	Run: func(pass *analysis.Pass) (any, error) {
@@ -42,7 +42,8 @@ var together = &analysis.Analyzer{
 	},
 }
 
-// Each mistake in testdata/mistakes has a comment that says what is reported, and nothing else is: package right is as programs should be.
+// Each mistake in testdata/mistakes has a comment that says what is reported, and nothing else is: package right is as programs
+// should be.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 
@@ -60,8 +61,8 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// Each handler in package unguarded has a comment that says what is reported, and nothing is said of those in package guarded. The clients of the
-// queues are stubs, known by their import paths.
+// Each handler in package unguarded has a comment that says what is reported, and nothing is said of those in package guarded.
+// The clients of the queues are stubs, known by their import paths.
 func TestUnguarded(t *testing.T) {
 	t.Parallel()
 

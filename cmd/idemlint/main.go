@@ -1,6 +1,6 @@
-// Idemlint finds mistakes in programs that use go-idemddb which no type can forbid: a claim that is thrown away, an error of Stage that is
-// ignored, a key that is the same for all messages. With -unguarded it lists handlers that get messages at least once and do work for
-// them without a guard, in programs that do not use the library yet.
+// Idemlint finds mistakes in programs that use go-idemddb which no type can forbid: a claim that is thrown away, an error of
+// Stage that is ignored, a key that is the same for all messages. With -unguarded it lists handlers that get messages at least
+// once and do work for them without a guard, in programs that do not use the library yet.
 //
 //	idemlint ./...
 //	idemlint -unguarded ./...
@@ -25,8 +25,8 @@ import (
 // mistakes are the analyzers that run unless others are named.
 var mistakes = []*analysis.Analyzer{discarded, unstaged, optimistic, key, storeOnce, handlerContext, target}
 
-// The first form of a command line is that of a person, who names packages: go vet then runs this program for each package, with facts about
-// the packages that it imports. The second form is that of go vet.
+// The first form of a command line is that of a person, who names packages: go vet then runs this program for each package, with
+// facts about the packages that it imports. The second form is that of go vet.
 func main() {
 	args := os.Args[1:]
 	if len(args) > 0 && !isOfVet(args) {
@@ -47,8 +47,8 @@ func isOfVet(args []string) bool {
 	})
 }
 
-// analyzers returns the analyzers for a command line of go vet. What is unguarded is listed only for those who ask for it, because whether a
-// piece of work may be repeated is for them to say.
+// analyzers returns the analyzers for a command line of go vet. What is unguarded is listed only for those who ask for it,
+// because whether a piece of work may be repeated is for them to say.
 func analyzers(args []string) []*analysis.Analyzer {
 	asked := slices.ContainsFunc(args, func(arg string) bool {
 		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A person names packages; go vet asks for flags and a version, and hands over files of its own. Handlers without a guard are listed only if
-// that is asked for.
+// A person names packages; go vet asks for flags and a version, and hands over files of its own. Handlers without a guard are
+// listed only if that is asked for.
 func TestCommandLines(t *testing.T) {
 	t.Parallel()
 

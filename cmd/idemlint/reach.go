@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// reach finds for each function of the user's own modules what a call of it does to the world. Other packages that call the function learn it
-// as a fact.
+// reach finds for each function of the user's own modules what a call of it does to the world. Other packages that call the
+// function learn it as a fact.
 var reach = &analysis.Analyzer{
 	Name:       "reach",
 	Doc:        "find what each function does to the world: writes, sends, payments, guards, receipts",
@@ -128,8 +128,9 @@ func runReach(pass *analysis.Pass) (any, error) {
 	return w, nil
 }
 
-// isOwn reports whether a package is of the user's own modules, and not of the library. A module that another one requires has a version. Its
-// functions are known by their names, see effects.go and guards.go: what a client of a service does inside says nothing.
+// isOwn reports whether a package is of the user's own modules, and not of the library. A module that another one requires has a
+// version. Its functions are known by their names, see effects.go and guards.go: what a client of a service does inside says
+// nothing.
 func isOwn(pass *analysis.Pass) bool {
 	path := pass.Pkg.Path()
 	if isLibrary(path) {
@@ -228,8 +229,8 @@ func (w *world) deed(what string, at ast.Node) deed {
 	return deed{What: what, Where: fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)}
 }
 
-// implementations returns the methods that a call of an interface's method may mean: those of the types of this package and of the packages
-// beside it that it imports.
+// implementations returns the methods that a call of an interface's method may mean: those of the types of this package and of
+// the packages beside it that it imports.
 func (w *world) implementations(f *types.Func) []*types.Func {
 	receiver := f.Signature().Recv()
 	if receiver == nil {

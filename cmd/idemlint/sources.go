@@ -70,7 +70,8 @@ var receives = []struct {
 	{"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus", "Service Bus", []string{"Receiver.ReceiveMessages"}},
 }
 
-// source returns where the messages come from that a call receives; "" if it receives none, or only such as are delivered at most once.
+// source returns where the messages come from that a call receives; "" if it receives none, or only such as are delivered at most
+// once.
 func (c site) source() string {
 	if c.operation() == "ReceiveMessage" {
 		return "SQS"

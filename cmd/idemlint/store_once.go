@@ -49,8 +49,8 @@ func runStoreOnce(pass *analysis.Pass) (any, error) {
 	return nil, nil //nolint:nilnil // an analyzer without a result
 }
 
-// handlerBody returns the body of a function that is called for each invocation, request or piece of work: it takes an event of Lambda, or an HTTP
-// request and its writer, or is the work of Run and Do. For others it returns nil.
+// handlerBody returns the body of a function that is called for each invocation, request or piece of work: it takes an event of
+// Lambda, or an HTTP request and its writer, or is the work of Run and Do. For others it returns nil.
 func (w *finder) handlerBody(n ast.Node) *ast.BlockStmt {
 	switch n := n.(type) {
 	case *ast.FuncDecl:

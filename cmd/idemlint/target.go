@@ -84,7 +84,8 @@ func (s *senders) visit(n ast.Node) bool {
 	return true
 }
 
-// isWrittenDown reports whether Senders are a literal, or a variable that is only set to literals and made empty. Its entries are then met.
+// isWrittenDown reports whether Senders are a literal, or a variable that is only set to literals and made empty. Its entries are
+// then met.
 func (s *senders) isWrittenDown(e ast.Expr) bool {
 	values := []ast.Expr{e}
 
@@ -143,7 +144,8 @@ func (s *senders) entry(e ast.Expr) {
 	s.entries[name] = true
 }
 
-// compare reports each message to a target that is no entry: those of this package where they are made, those of others at the Senders.
+// compare reports each message to a target that is no entry: those of this package where they are made, those of others at the
+// Senders.
 func (s *senders) compare() {
 	for _, m := range s.messages {
 		if !s.entries[m.to] {

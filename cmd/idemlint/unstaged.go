@@ -49,7 +49,8 @@ func misused(n ast.Node) (string, ast.Expr) {
 	return "", nil
 }
 
-// stages reports whether an expression is a call of Stage with effects. Staging nothing is refused for no other reason than a missing claim.
+// stages reports whether an expression is a call of Stage with effects. Staging nothing is refused for no other reason than a
+// missing claim.
 func stages(pass *analysis.Pass, e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {

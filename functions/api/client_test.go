@@ -68,8 +68,8 @@ func serve(port string) error {
 	return server.Shutdown(context.Background()) // it waits for the requests that have begun
 }
 
-// A client in another language repeats its payments, at servers that are killed meanwhile. Each payment is accepted once, has one answer,
-// and is passed on under one id.
+// A client in another language repeats its payments, at servers that are killed meanwhile. Each payment is accepted once, has one
+// answer, and is passed on under one id.
 func TestAClientInAnotherLanguageAtServersThatAreKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers that are started and killed cost more than all else of this package")

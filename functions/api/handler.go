@@ -26,8 +26,8 @@ import (
 // retention is for how long a client may repeat a request. It is published in the API's description.
 const retention = 7 * 24 * time.Hour
 
-// wire puts the function together from its environment: the API stages what accepts a payment, the wrapper commits it once with the
-// answer, the sender passes the payment on, and a line for each request tells CloudWatch how it went.
+// wire puts the function together from its environment: the API stages what accepts a payment, the wrapper commits it once with
+// the answer, the sender passes the payment on, and a line for each request tells CloudWatch how it went.
 func wire(ctx context.Context) (http.Handler, error) {
 	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
 	ledgerTable, errLedger := variable("LEDGER_TABLE", os.Getenv("LEDGER_TABLE"))
@@ -87,9 +87,9 @@ func variable(name, value string) (string, error) {
 	return value, nil
 }
 
-// callerOr returns the function that names the caller of a request: the IAM user or role whose signature the function URL has verified. All
-// sessions of a role are one caller, so that a client which restarts can repeat its request. Where nobody verifies, as on LocalStack,
-// the caller is unverified; if that is empty, there is none, and the request is refused.
+// callerOr returns the function that names the caller of a request: the IAM user or role whose signature the function URL has
+// verified. All sessions of a role are one caller, so that a client which restarts can repeat its request. Where nobody verifies,
+// as on LocalStack, the caller is unverified; if that is empty, there is none, and the request is refused.
 func callerOr(unverified string) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		request, ok := lambdaurl.RequestFromContext(r.Context())

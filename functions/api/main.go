@@ -1,4 +1,5 @@
-// Api is the sample's front: POST /payments behind a function URL. It accepts each payment once, and the payments function makes it.
+// Api is the sample's front: POST /payments behind a function URL. It accepts each payment once, and the payments function makes
+// it.
 package main
 
 import (

@@ -21,8 +21,9 @@ type api struct {
 	table string
 }
 
-// accept accepts one payment, with a new paymentId. It makes no request: it stages the item "request#" + paymentId and the message to the
-// payments queue, which are committed together with the answer. So a client that repeats its request gets the first paymentId.
+// accept accepts one payment, with a new paymentId. It makes no request: it stages the item "request#" + paymentId and the
+// message to the payments queue, which are committed together with the answer. So a client that repeats its request gets the
+// first paymentId.
 func (a *api) accept(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -35,9 +35,10 @@ func printIdle(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, `{"goroutines":%d,"heap":%d}`, runtime.NumGoroutine(), memory.HeapAlloc)
 }
 
-// TestManyClientsAtATime has 64 clients at one server, as on Lambda Managed Instances, on ECS or behind a load balancer. Each payment is sent
-// once, twice one after the other, or twice at the same time. In the middle the server gets SIGTERM, and another one takes its place. Each
-// payment is accepted once, with one answer, and passed on under one id; each line of the log and of the metrics is whole.
+// TestManyClientsAtATime has 64 clients at one server, as on Lambda Managed Instances, on ECS or behind a load balancer. Each
+// payment is sent once, twice one after the other, or twice at the same time. In the middle the server gets SIGTERM, and another
+// one takes its place. Each payment is accepted once, with one answer, and passed on under one id; each line of the log and of
+// the metrics is whole.
 func TestManyClientsAtATime(t *testing.T) {
 	db, sent := startServicesThatTake(t, func() time.Duration { return 4 * time.Millisecond })
 	town := &town{T: t, port: freePort(t), answers: map[string]string{}}
@@ -76,7 +77,8 @@ func TestManyClientsAtATime(t *testing.T) {
 		t.Errorf("%d payments were passed on and %d wait, want %d", got, left, payments)
 	}
 
-	// However many payments were made: the goroutines of a server for the connections that the clients keep, two each while they send twins.
+	// However many payments were made: the goroutines of a server for the connections that the clients keep, two each while they send
+	// twins.
 	if idle.Goroutines > 4*clients+50 || idle.Heap > 16<<20 {
 		t.Errorf("the idle server has %+v", idle)
 	}

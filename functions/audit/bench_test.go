@@ -16,8 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/emf"
 )
 
-// BenchmarkABatch judges the 1,000 changes that an invocation has at the most, completions of records of about 500 bytes. docs/cost.md says what
-// that is worth.
+// BenchmarkABatch judges the 1,000 changes that an invocation has at the most, completions of records of about 500 bytes.
+// docs/cost.md says what that is worth.
 func BenchmarkABatch(b *testing.B) {
 	before := map[string]types.AttributeValue{
 		"pk": text("payments#p-9"), "v": number("1"), "st": text("INPROGRESS"), "own": text("8f6e1c1e-7f0b-4a55-9c39-0e7d3a2f6f1b/RX3ZRX3ZRX3ZRX3ZRX3ZRX3ZRX"),

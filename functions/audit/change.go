@@ -66,8 +66,8 @@ func isTimeToLive(who *events.DynamoDBUserIdentity) bool {
 	return who != nil && who.Type == "Service" && who.PrincipalID == "dynamodb.amazonaws.com"
 }
 
-// takeoverOf is the metric of a change that took a key over from an earlier claim, or "". The lease that the change found is the cause: it was
-// over, or −1, because an operator released the claim or a worker gave a takeover back.
+// takeoverOf is the metric of a change that took a key over from an earlier claim, or "". The lease that the change found is the
+// cause: it was over, or −1, because an operator released the claim or a worker gave a takeover back.
 func takeoverOf(change audit.Change, kind audit.Kind) string {
 	switch kind {
 	case audit.Takeover, audit.Commit, audit.Rejection: // the last two claim and end a key in one write

@@ -21,8 +21,8 @@ func readTable() (string, error) {
 	return table, nil
 }
 
-// readOptions reads how the workers of the table are set up. An empty variable stands for the default of the field of audit.Options. The error
-// names every variable that is wrong.
+// readOptions reads how the workers of the table are set up. An empty variable stands for the default of the field of
+// audit.Options. The error names every variable that is wrong.
 func readOptions() (audit.Options, error) {
 	namespaces, errNamespaces := parseNamespaces(os.Getenv("NAMESPACES"))
 	skew, errSkew := parseMilliseconds("CLOCK_SKEW_MS", os.Getenv("CLOCK_SKEW_MS"))
@@ -41,8 +41,8 @@ func readOptions() (audit.Options, error) {
 	return options, errors.Join(errNamespaces, errSkew, errLease, errNames)
 }
 
-// resolution is that of the times in the stream. DynamoDB has whole seconds. LocalStack, which sets the endpoint for its functions, has whole
-// minutes, so that times are not judged there.
+// resolution is that of the times in the stream. DynamoDB has whole seconds. LocalStack, which sets the endpoint for its
+// functions, has whole minutes, so that times are not judged there.
 func resolution(endpoint string) time.Duration {
 	if endpoint == "" || strings.Contains(endpoint, "amazonaws.com") {
 		return time.Second

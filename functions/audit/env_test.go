@@ -10,7 +10,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 )
 
-// setVariables sets the variables that the function reads, and empties the others. A test that sets the environment does not run in parallel.
+// setVariables sets the variables that the function reads, and empties the others. A test that sets the environment does not run
+// in parallel.
 func setVariables(t *testing.T, values map[string]string) {
 	t.Helper()
 

@@ -54,9 +54,9 @@ type auditor struct {
 	out     io.Writer // of the metrics
 }
 
-// handle judges the changes of an event, logs what is wrong, and writes the metrics. It always returns nil: an error would bring the same
-// records again, and what is wrong with them would stop their shard. The same records come again all the same if the process dies, and are
-// then counted twice.
+// handle judges the changes of an event, logs what is wrong, and writes the metrics. It always returns nil: an error would bring
+// the same records again, and what is wrong with them would stop their shard. The same records come again all the same if the
+// process dies, and are then counted twice.
 func (a *auditor) handle(ctx context.Context, event json.RawMessage) error {
 	i := &invocation{auditor: a, counts: map[string]int{}}
 
@@ -130,7 +130,8 @@ func (i *invocation) unreadable(ctx context.Context, text json.RawMessage, err e
 	i.log(ctx, "a record of the stream cannot be judged", slog.String("eventId", id.EventID), slog.Any("error", err))
 }
 
-// mostLines is how many lines of ERROR an invocation writes. A program that writes all records wrongly makes a violation of each change.
+// mostLines is how many lines of ERROR an invocation writes. A program that writes all records wrongly makes a violation of each
+// change.
 const mostLines = 20
 
 func (i *invocation) log(ctx context.Context, text string, attrs ...slog.Attr) {

@@ -20,7 +20,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Workers, senders, operators and Time to Live make a legal change of each kind. The function finds nothing wrong, and counts the takeovers.
+// Workers, senders, operators and Time to Live make a legal change of each kind. The function finds nothing wrong, and counts the
+// takeovers.
 func TestLegalChangesOfEachKindAreCountedAndNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +48,8 @@ func TestLegalChangesOfEachKindAreCountedAndNotLogged(t *testing.T) {
 	})
 }
 
-// Each fault is planted in a table with one payment that is right. The operator reads the key of the other one, and what is wrong with it.
+// Each fault is planted in a table with one payment that is right. The operator reads the key of the other one, and what is wrong
+// with it.
 func TestEachFaultIsCountedAndLogged(t *testing.T) {
 	t.Parallel()
 
@@ -187,7 +189,8 @@ func TestAnInvocationWritesAFewLinesAndCountsTheRest(t *testing.T) {
 	})
 }
 
-// CloudWatch makes metrics of the line, by the name of the function. The id of the request leads from a metric to the lines beside it.
+// CloudWatch makes metrics of the line, by the name of the function. The id of the request leads from a metric to the lines
+// beside it.
 func TestAnInvocationWritesOneLineOfMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

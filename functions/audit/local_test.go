@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 
-// The stream is one of DynamoDB Local, which its authors built after DynamoDB's. A person's edit becomes a violation in the metrics.
+// The stream is one of DynamoDB Local, which its authors built after DynamoDB's. A person's edit becomes a violation in the
+// metrics.
 func TestTheStreamOfARealEngineIsJudged(t *testing.T) {
 	t.Parallel()
 

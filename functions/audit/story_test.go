@@ -13,8 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// liveThroughEverything makes changes of each kind. Five of them take a key over: a claim, a commit and a rejection behind leases that ran out, a
-// claim that is given back, and the next claim of that key.
+// liveThroughEverything makes changes of each kind. Five of them take a key over: a claim, a commit and a rejection behind leases
+// that ran out, a claim that is given back, and the next claim of that key.
 func (s *stream) liveThroughEverything() {
 	s.Helper()
 	s.put(map[string]types.AttributeValue{"pk": text("order-7"), "note": text("no record")})

@@ -22,8 +22,8 @@ import (
 // that is sent back, 4 days more. template_test.go compares it with template.yaml.
 const retention = 30 * 24 * time.Hour
 
-// wire puts the function together from its environment: the ledger stages the effects of a payment, the wrapper commits them once, the
-// sender announces the payment, and a line for each batch tells CloudWatch how it went.
+// wire puts the function together from its environment: the ledger stages the effects of a payment, the wrapper commits them
+// once, the sender announces the payment, and a line for each batch tells CloudWatch how it went.
 func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	env, errEnv := ledger.ReadEnv()
 	logger := lambdacontext.NewLogger()

@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beFunction is main, but for an event that makes the invocation panic outside of the wrapper, and one that prints what the idle process has.
+// beFunction is main, but for an event that makes the invocation panic outside of the wrapper, and one that prints what the idle
+// process has.
 func beFunction() {
 	handle, err := wire(context.Background())
 	if err != nil {
@@ -213,8 +214,8 @@ func (e *environment) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start starts a process of the function and its pollers. It returns it with a function that waits for its end, and returns the ids of the
-// invocations that had begun and got no answer.
+// start starts a process of the function and its pollers. It returns it with a function that waits for its end, and returns the
+// ids of the invocations that had begun and got no answer.
 func (e *environment) start() (p *runtimeapi.Process, wait func() []string) {
 	e.Helper()
 
@@ -298,8 +299,8 @@ func (e *environment) fill(payments, size int) {
 	}
 }
 
-// TestUnderTheRuntime pays under the runtime of aws-lambda-go, with many invocations at a time. In the middle of it one invocation panics,
-// which ends its process when the others that have begun have answered, and another process gets SIGTERM.
+// TestUnderTheRuntime pays under the runtime of aws-lambda-go, with many invocations at a time. In the middle of it one
+// invocation panics, which ends its process when the others that have begun have answered, and another process gets SIGTERM.
 func TestUnderTheRuntime(t *testing.T) {
 	for _, atA := range []int{16, 64} {
 		for _, size := range []int{1, 10} {
@@ -344,7 +345,8 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 
 	e.queue <- []events.SQSMessage{{Body: "panic"}}
 
-	// The runtime cancels its requests for further invocations. One that Lambda was handing over has no answer then, and has not begun.
+	// The runtime cancels its requests for further invocations. One that Lambda was handing over has no answer then, and has not
+	// begun.
 	if cut := wait(); len(cut) > 0 || e.failures != 1 {
 		t.Errorf("after a panic in one invocation, %v had begun and got no answer, and %d failed; want none and 1", cut, e.failures)
 	}

@@ -242,7 +242,8 @@ func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 
 		all.Wait()
 
-		// The queue may have taken those of the request that hangs which stand before the slow one in it: nobody knows, so they are left, too.
+		// The queue may have taken those of the request that hangs which stand before the slow one in it: nobody knows, so they are left,
+		// too.
 		sent := len(p.announcements.sent)
 		if got := p.metric("Unsent"); got < 1 || got > 10 || sent < 401-int(got) || sent > 400 {
 			t.Errorf("%v unsent and %d sent, want at most one request of ten unsent of 401:\n%s", got, sent, p.log.String())

@@ -68,8 +68,8 @@ func variable(name, value string) (string, error) {
 
 type sweep func(context.Context) (outbox.Report, error)
 
-// sweepAll sweeps side by side, so that none is kept waiting by another that takes all the time, and adds up the reports. The errors of each
-// are shortened, so that those of one do not hide those of another.
+// sweepAll sweeps side by side, so that none is kept waiting by another that takes all the time, and adds up the reports. The
+// errors of each are shortened, so that those of one do not hide those of another.
 func sweepAll(ctx context.Context, sweeps []sweep) (outbox.Report, error) {
 	var (
 		reports = make([]outbox.Report, len(sweeps))
@@ -106,14 +106,15 @@ type relay struct {
 	metrics metrics
 }
 
-// reserve is the time that is kept back from a sweep for the log and the metrics, and before them for the record that the sweep is at:
-// Store.SendStored ends it up to 2 s behind the sweep's context.
+// reserve is the time that is kept back from a sweep for the log and the metrics, and before them for the record that the sweep
+// is at: Store.SendStored ends it up to 2 s behind the sweep's context.
 const reserve = 4 * time.Second
 
 var errIncomplete = errors.New("relay: the sweep is incomplete: there may be other unsent messages, and older ones")
 
-// handle sweeps once. It returns an error if the sweep has not seen all records with unsent messages, so that Lambda counts an error. A
-// message that its target does not take is no such error: it stays in its record, and the age of the oldest message shows it.
+// handle sweeps once. It returns an error if the sweep has not seen all records with unsent messages, so that Lambda counts an
+// error. A message that its target does not take is no such error: it stays in its record, and the age of the oldest message
+// shows it.
 func (r *relay) handle(ctx context.Context) error {
 	limited := ctx
 

@@ -14,8 +14,8 @@ type metrics struct {
 	namespace, function string
 }
 
-// write writes the line of one sweep. A sweep that is incomplete does not know the age of the oldest unsent message. Its line leaves the
-// age out, and the alarm takes a missing age for a high one.
+// write writes the line of one sweep. A sweep that is incomplete does not know the age of the oldest unsent message. Its line
+// leaves the age out, and the alarm takes a missing age for a high one.
 func (m metrics) write(report outbox.Report) {
 	type definition struct{ Name, Unit string }
 

@@ -88,8 +88,8 @@ func (u *unsent) store(o *idemddb.Options) *idemddb.Store {
 	return store
 }
 
-// sweep lets two minutes pass, in which targets that hang are forgotten, and sweeps. It returns the line of the log, what is left by the
-// metric, and the events.
+// sweep lets two minutes pass, in which targets that hang are forgotten, and sweeps. It returns the line of the log, what is left
+// by the metric, and the events.
 func (u *unsent) sweep() (line map[string]any, left any, events []idemddb.Kind) {
 	u.Helper()
 
@@ -191,8 +191,8 @@ func TestAMessageThatIsParkedHasALineWithItsCause(t *testing.T) {
 
 func takes(context.Context, string) error { return nil }
 
-// The message that was slow is the next sweep's, and so are those behind it: a sweep sends one record after the other, and cannot know that the
-// queue answers others.
+// The message that was slow is the next sweep's, and so are those behind it: a sweep sends one record after the other, and cannot
+// know that the queue answers others.
 func TestAQueueThatIsSlowOnceGetsTheRestWithTheNextSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

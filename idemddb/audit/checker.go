@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A Checker judges the changes of a table with the history of each key. It takes the changes of one key in their order, as each shard of a
-// stream has them; the order of different keys does not matter. It is safe for concurrent use. It needs about 1 KB of memory for each key.
+// A Checker judges the changes of a table with the history of each key. It takes the changes of one key in their order, as each
+// shard of a stream has them; the order of different keys does not matter. It is safe for concurrent use. It needs about 1 KB of
+// memory for each key.
 type Checker struct {
 	settings *settings
 
@@ -51,8 +52,8 @@ func (c *Checker) Check(change Change) Verdict {
 	return j.verdict
 }
 
-// Story tells what happened to a key, one change a line, oldest first. The argument is the whole partition key. It is empty for a key that
-// the Checker has not seen. Of a long story the changes in the middle are left out, and a line says so.
+// Story tells what happened to a key, one change a line, oldest first. The argument is the whole partition key. It is empty for a
+// key that the Checker has not seen. Of a long story the changes in the middle are left out, and a line says so.
 func (c *Checker) Story(partition string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,9 +142,10 @@ func (h *history) reset(before item) {
 	}
 }
 
-// owner: a claim has a token of its own. Another try of an earlier claim has that one's: it can claim the key again after others have released
-// it, or after the record was deleted. If it was made before the try that was applied, its lease and its end are no later, and it is counted
-// as late. If it was made after it, because the answer of that one was lost, they are later by less than a call tries.
+// owner: a claim has a token of its own. Another try of an earlier claim has that one's: it can claim the key again after others
+// have released it, or after the record was deleted. If it was made before the try that was applied, its lease and its end are no
+// later, and it is counted as late. If it was made after it, because the answer of that one was lost, they are later by less than
+// a call tries.
 func (h *history) owner(j *judgement) []Violation {
 	earlier, isKnown := h.owners[j.after.str(attrOwner)]
 	if !isKnown || j.before.same(j.after, attrOwner) {
@@ -164,9 +166,10 @@ func (h *history) owner(j *judgement) []Violation {
 		cut(j.after.str(attrOwner)))}}
 }
 
-// fences: the token starts at the time, so it also rises across a deletion, but for the difference of two clocks, and for the claims of the
-// life before, each of which has raised it by one, however soon they came. A late try begins at an older time; one that is not counted as late
-// is older than its change by no more than the tolerance, and the clock before was ahead of its change by no more.
+// fences: the token starts at the time, so it also rises across a deletion, but for the difference of two clocks, and for the
+// claims of the life before, each of which has raised it by one, however soon they came. A late try begins at an older time; one
+// that is not counted as late is older than its change by no more than the tolerance, and the clock before was ahead of its
+// change by no more.
 func (h *history) fences(j *judgement) []Violation {
 	fence := j.after.number(attrFence)
 	if j.before != nil || j.verdict.Late || j.verdict.Untimed || fence > h.first-2*j.tolerance().Milliseconds() {

@@ -6,7 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The claims of a key: none before, released, or with a lease that is over. A commit and a rejection set what a claim sets, and more.
+// The claims of a key: none before, released, or with a lease that is over. A commit and a rejection set what a claim sets, and
+// more.
 var claims = []transition{
 	{
 		kind:    NewClaim,
@@ -92,8 +93,8 @@ func aLease(p *pair, name string) string {
 	return "above 0"
 }
 
-// nextFence is if_not_exists(fence, :nowms) + 1. The same clock is in born, unless somebody has removed the fencing token of a record that has
-// an older one.
+// nextFence is if_not_exists(fence, :nowms) + 1. The same clock is in born, unless somebody has removed the fencing token of a
+// record that has an older one.
 func nextFence(p *pair, name string) string {
 	switch {
 	case p.before.has(name):

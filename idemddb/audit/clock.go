@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A bound is what a change says about the clock of the worker that wrote it, when it wrote it: not before at, or not after it. What the
-// worker wrote is compared with the time of the change. So is what the conditions compared the clock with, because the clock itself is not
-// in the record where a lease is all that a claim writes.
+// A bound is what a change says about the clock of the worker that wrote it, when it wrote it: not before at, or not after it.
+// What the worker wrote is compared with the time of the change. So is what the conditions compared the clock with, because the
+// clock itself is not in the record where a lease is all that a claim writes.
 type bound struct {
 	rule        Rule // that is broken if the change is not within the tolerance
 	attribute   string
@@ -63,8 +63,8 @@ func (p *pair) endBounds() []bound {
 	return all
 }
 
-// leaseBounds are those of a lease that begins with the write. It ends at the deadline of the invocation if that is sooner, so only the
-// earliest time at which it can have begun is known.
+// leaseBounds are those of a lease that begins with the write. It ends at the deadline of the invocation if that is sooner, so
+// only the earliest time at which it can have begun is known.
 func leaseBounds(p *pair) []bound {
 	lease := p.after.number(attrLease)
 	if lease <= 0 {
@@ -120,8 +120,9 @@ func anewBounds(p *pair) []bound {
 
 func (p *pair) isTimed() bool { return !p.Untimed && !p.at.IsZero() }
 
-// times judges the clock of the worker: by what the change says about it in several places, and by the time of the change. A request may
-// arrive long after it was made, so a clock that is behind makes the change late. A clock that is ahead is never explained by that.
+// times judges the clock of the worker: by what the change says about it in several places, and by the time of the change. A
+// request may arrive long after it was made, so a clock that is behind makes the change late. A clock that is ahead is never
+// explained by that.
 func (p *pair) times(t *transition) (broken []Violation, lateness time.Duration) {
 	if t.bounds == nil {
 		return nil, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 )
 
-// The times that a change wrote are compared with the time of the change in both directions. A worker whose clock is behind cannot be told
-// from a request that is late, one whose clock is ahead can.
+// The times that a change wrote are compared with the time of the change in both directions. A worker whose clock is behind
+// cannot be told from a request that is late, one whose clock is ahead can.
 func TestTheClockOfAWorkerIsComparedInBothDirections(t *testing.T) {
 	t.Parallel()
 
@@ -133,8 +133,8 @@ func TestTimesThatAreNotKnownAreNotJudged(t *testing.T) {
 	}
 }
 
-// A worker that fails its key and one that gives the key of another up can write the same. Then the time decides, and where it is not known
-// well enough, nt does.
+// A worker that fails its key and one that gives the key of another up can write the same. Then the time decides, and where it is
+// not known well enough, nt does.
 func TestAFailureAndAGiveUpAreToldApart(t *testing.T) {
 	t.Parallel()
 

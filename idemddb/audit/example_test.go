@@ -7,8 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 )
 
-// A test of one's own hands the changes of a table's stream to a Checker. Here a second worker takes a key over, which is right, and the
-// first one then writes its completion without any condition, as a program does that does not keep to docs/record.md.
+// A test of one's own hands the changes of a table's stream to a Checker. Here a second worker takes a key over, which is right,
+// and the first one then writes its completion without any condition, as a program does that does not keep to docs/record.md.
 func ExampleChecker() {
 	checker, err := audit.NewChecker(audit.Options{Resolution: time.Second}) // as DynamoDB's streams have it
 	if err != nil {

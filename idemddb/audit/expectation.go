@@ -79,8 +79,8 @@ func number(text string, want func(*pair) int64) expectation {
 
 func constant(n int64) expectation { return number("", func(*pair) int64 { return n }) }
 
-// plus expects the attribute as before, or 0 where it was absent, and more. What was no whole number is none afterwards, and that is not the
-// fault of this write.
+// plus expects the attribute as before, or 0 where it was absent, and more. What was no whole number is none afterwards, and that
+// is not the fault of this write.
 func plus(name string, more int64) expectation {
 	sum := number(fmt.Sprintf("%+d to what it was", more), func(p *pair) int64 { return p.before.number(name) + more })
 

@@ -159,7 +159,8 @@ func valueOf(raw types.AttributeValue) value {
 	return v
 }
 
-// encode returns the type of a value, and a text that is equal for equal values. A value that the SDK would not send has the type "?".
+// encode returns the type of a value, and a text that is equal for equal values. A value that the SDK would not send has the type
+// "?".
 func encode(raw types.AttributeValue) (kind, text string) {
 	switch m := raw.(type) {
 	case *types.AttributeValueMemberS:
@@ -255,8 +256,8 @@ func texts(all [][]byte) []string {
 	return s
 }
 
-// shown returns a value as it may stand in an error or a log: a number and the library's own words as they are, and of all others, which can
-// have data of customers, only the type and the size.
+// shown returns a value as it may stand in an error or a log: a number and the library's own words as they are, and of all
+// others, which can have data of customers, only the type and the size.
 func (v value) shown(name string) string {
 	switch v.kind {
 	case "":

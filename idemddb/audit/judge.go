@@ -15,8 +15,8 @@ type Change struct {
 	ByTimeToLive  bool                            // DynamoDB deleted the item: the stream's userIdentity is dynamodb.amazonaws.com
 }
 
-// A Verdict says which transition a change is, and what is wrong with it. A change that is no transition of the page has the kind that is
-// nearest to it, and a violation for each rule that keeps it from being one.
+// A Verdict says which transition a change is, and what is wrong with it. A change that is no transition of the page has the kind
+// that is nearest to it, and a violation for each rule that keeps it from being one.
 type Verdict struct {
 	Kind       Kind
 	Partition  string        // the value of the partition key; empty if it is no string
@@ -144,8 +144,8 @@ func onlyOthers(names []string) bool {
 	return true
 }
 
-// merge joins lists of violations. Of several that are about one attribute after the change it keeps those of the first list, because the
-// others follow.
+// merge joins lists of violations. Of several that are about one attribute after the change it keeps those of the first list,
+// because the others follow.
 func merge(lists ...[]Violation) []Violation {
 	var all []Violation
 

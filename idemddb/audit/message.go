@@ -16,7 +16,8 @@ const (
 	memberCause  = "cause"
 )
 
-// messageMembers says which types the members of a message may have. The page names the members; the types are those that its words imply.
+// messageMembers says which types the members of a message may have. The page names the members; the types are those that its
+// words imply.
 var messageMembers = map[string]string{
 	memberNumber: "N", "to": "S", memberBody: "S", "group": "S", "attrs": "M", "seq": "N", memberCause: "S",
 }
@@ -90,8 +91,8 @@ func (it item) messages() messages {
 	return all
 }
 
-// isDueNS reports whether due_ns is the namespace of the partition key, '#', and one or two of 0 to f. The page does not say which characters of the
-// digest count, so any is allowed here; a record keeps the one that it has.
+// isDueNS reports whether due_ns is the namespace of the partition key, '#', and one or two of 0 to f. The page does not say
+// which characters of the digest count, so any is allowed here; a record keeps the one that it has.
 func (it item) isDueNS() bool {
 	namespace, _, _ := strings.Cut(it.str(attrPartition), "#")
 	shard, isOurs := strings.CutPrefix(it.str(attrDueNS), namespace+"#")

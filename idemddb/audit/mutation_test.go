@@ -110,7 +110,8 @@ func reason(kind audit.Kind, attribute, mutation string) string {
 	return ""
 }
 
-// Each attribute of the record after each legal change is added, removed and changed. Either a rule is broken, or the page allows that, too.
+// Each attribute of the record after each legal change is added, removed and changed. Either a rule is broken, or the page allows
+// that, too.
 func TestEveryAttributeOfEveryChangeIsJudged(t *testing.T) {
 	t.Parallel()
 

@@ -21,8 +21,8 @@ type operation struct {
 	from, to      int64 // the time, in epoch milliseconds; to is later where it is given in seconds
 }
 
-// readOperation reads op. The page says that it has what, by, why, at and id, and not how at is written: a number of milliseconds, or a
-// text as in RFC 3339.
+// readOperation reads op. The page says that it has what, by, why, at and id, and not how at is written: a number of
+// milliseconds, or a text as in RFC 3339.
 func readOperation(v value) (operation, bool) {
 	var o struct {
 		What *string         `json:"what"`

@@ -41,8 +41,8 @@ var sameVersionOrForgotten = demand{
 	text: "An item of another format version is only ever forgotten.",
 }
 
-// givenUp is the lease after an operator's release: -1, so that the next claim is a takeover, but 0 under NoTakeover, where -1 would let the
-// next claim end the key.
+// givenUp is the lease after an operator's release: -1, so that the next claim is a takeover, but 0 under NoTakeover, where -1
+// would let the next claim end the key.
 func givenUp(p *pair, name string) string {
 	if p.before.has(attrNT) {
 		return constant(0)(p, name)

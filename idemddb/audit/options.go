@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Options say how the workers of a table are set up, and how well the time of a change is known. The zero value is right for workers with
-// the default options and for exact times.
+// Options say how the workers of a table are set up, and how well the time of a change is known. The zero value is right for
+// workers with the default options and for exact times.
 type Options struct {
 	// PartitionKey is the name of the table's partition key, as in the workers' options. Defaults to "pk".
 	PartitionKey string
@@ -20,35 +20,35 @@ type Options struct {
 	// TTLAttribute is the name of the attribute with the end of a record, as in the workers' options. Defaults to "exp".
 	TTLAttribute string
 
-	// Namespaces are those of the workers' stores. Every item in one of them is a record, and no other item is. If it is empty, an item is
-	// a record if its partition key is a string with '#' and it has at least three of the attributes v, st, own, fence and lease. A change
-	// of an item that is no record is counted and not judged. So is recognised, by its partition key, a part of a result that is kept beside its
-	// record. Defaults to none.
+	// Namespaces are those of the workers' stores. Every item in one of them is a record, and no other item is. If it is empty, an
+	// item is a record if its partition key is a string with '#' and it has at least three of the attributes v, st, own, fence and
+	// lease. A change of an item that is no record is counted and not judged. So is recognised, by its partition key, a part of a
+	// result that is kept beside its record. Defaults to none.
 	Namespaces []string
 
-	// ClockSkew is that of the workers: how much their clocks may differ. Two of them, or one and the service's, that differ by more are
-	// found. Negative is an error. Defaults to 1 s.
+	// ClockSkew is that of the workers: how much their clocks may differ. Two of them, or one and the service's, that differ by more
+	// are found. Negative is an error. Defaults to 1 s.
 	ClockSkew time.Duration
 
-	// Lease is that of the workers, if all have the same. The start of a lease is then compared with the time of its change. Negative is an
-	// error. Defaults to 0: the start of a lease is not compared, its end is.
+	// Lease is that of the workers, if all have the same. The start of a lease is then compared with the time of its change. Negative
+	// is an error. Defaults to 0: the start of a lease is not compared, its end is.
 	Lease time.Duration
 
-	// Retention is that of the workers, if all have the same. The clock of each write that sets the end of a record is then known, also where
-	// it stands nowhere else. Negative is an error. Defaults to 0: an end is only compared with what it ends.
+	// Retention is that of the workers, if all have the same. The clock of each write that sets the end of a record is then known,
+	// also where it stands nowhere else. Negative is an error. Defaults to 0: an end is only compared with what it ends.
 	Retention time.Duration
 
-	// Resolution is that of Change.Time: 0 if it is exact, a second for DynamoDB's streams, a minute for those of DynamoDB Local. With a
-	// minute or more, times are not compared with the service's. Negative is an error. Defaults to 0.
+	// Resolution is that of Change.Time: 0 if it is exact, a second for DynamoDB's streams, a minute for those of DynamoDB Local.
+	// With a minute or more, times are not compared with the service's. Negative is an error. Defaults to 0.
 	Resolution time.Duration
 
-	// Untimed says that Change.Time is not to be compared with the workers' times. What the times of one record say about each other is
-	// still judged.
+	// Untimed says that Change.Time is not to be compared with the workers' times. What the times of one record say about each other
+	// is still judged.
 	Untimed bool
 
-	// Lifetime is how much later than it was made a request may change the table: as long as DynamoDB accepts its signature. A worker's
-	// time that is older than the change by up to Lifetime makes the change late, and one that is older still is a violation. A call that
-	// claims a key has one owner token for all its tries, so the token may come back for as long. Workers that
+	// Lifetime is how much later than it was made a request may change the table: as long as DynamoDB accepts its signature. A
+	// worker's time that is older than the change by up to Lifetime makes the change late, and one that is older still is a
+	// violation. A call that claims a key has one owner token for all its tries, so the token may come back for as long. Workers that
 	// try one completion for long, through an outage, need more. Negative is an error. Defaults to 15 minutes.
 	Lifetime time.Duration
 

@@ -11,7 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A result above Options.InlineResult is kept beside its record, in parts: items of their own, which the page describes under "A large result".
+// A result above Options.InlineResult is kept beside its record, in parts: items of their own, which the page describes under "A
+// large result".
 
 const (
 	longestPart  = 390 << 10 // bytes

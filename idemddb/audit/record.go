@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// flaws are what is wrong with the record after the change by itself. What was wrong before the change already is not its fault, and neither
-// is a copy of it: a claim copies trace to ptrace.
+// flaws are what is wrong with the record after the change by itself. What was wrong before the change already is not its fault,
+// and neither is a copy of it: a claim copies trace to ptrace.
 func (p *pair) flaws() []Violation {
 	earlier := flaws(p.before)
 

@@ -2,9 +2,10 @@ package audit
 
 import "time"
 
-// What a sender makes of the messages of a completed record. Each sender writes what it believes is left, so a slower one may put back what a
-// faster one has removed. So the messages are not compared with those before the change, but for what one number stands for; [Checker]
-// compares them with those that the completion stored. One write removes, parks and sends parked messages, under two conditions.
+// What a sender makes of the messages of a completed record. Each sender writes what it believes is left, so a slower one may put
+// back what a faster one has removed. So the messages are not compared with those before the change, but for what one number
+// stands for; [Checker] compares them with those that the completion stored. One write removes, parks and sends parked messages,
+// under two conditions.
 var sendings = []transition{{
 	kind:    Removal,
 	named:   sendingKind,
@@ -47,8 +48,8 @@ var sameMessages = demand{
 	text: "The messages that are left must say what they said.",
 }
 
-// sendingKind: parking if a message is parked that was not, sending of parked if one is no longer, or only parked ones were there. Otherwise
-// something was removed from outbox, or put back.
+// sendingKind: parking if a message is parked that was not, sending of parked if one is no longer, or only parked ones were
+// there. Otherwise something was removed from outbox, or put back.
 func sendingKind(p *pair) Kind {
 	before, after := read(p.before[attrParked]), read(p.after[attrParked])
 
@@ -92,8 +93,8 @@ func endsKept(p *pair, name string) string {
 	return gone(p, name)
 }
 
-// expOfSending: it stays while messages are left. If nothing is left, it is the later of ends and tomorrow, which the clock of the sender
-// decides: sendingBounds compares it.
+// expOfSending: it stays while messages are left. If nothing is left, it is the later of ends and tomorrow, which the clock of
+// the sender decides: sendingBounds compares it.
 func expOfSending(p *pair, name string) string {
 	if p.after.hasMessages() {
 		return stays(p, name)

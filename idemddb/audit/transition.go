@@ -16,8 +16,8 @@ type pair struct {
 	at            time.Time
 }
 
-// An expectation is what a write may make of an attribute. It returns "" if that is what the change has, else what was expected, as the end
-// of the sentence "it must be".
+// An expectation is what a write may make of an attribute. It returns "" if that is what the change has, else what was expected,
+// as the end of the sentence "it must be".
 type expectation func(p *pair, name string) string
 
 // A demand is what a write demands of the record before.
@@ -50,7 +50,8 @@ func (t *transition) name(p *pair) Kind {
 	return t.kind
 }
 
-// A match is how near a change is to a transition. A change that is legal has a match without breaches and without violations of the time.
+// A match is how near a change is to a transition. A change that is legal has a match without breaches and without violations of
+// the time.
 type match struct {
 	*transition
 
@@ -60,8 +61,8 @@ type match struct {
 	weight   int
 }
 
-// nearest returns the transition that the change is, or if it is none, the one with the fewest broken rules. Most changes are one of the few
-// whose states fit, so the others are looked at only if none of these is it.
+// nearest returns the transition that the change is, or if it is none, the one with the fewest broken rules. Most changes are one
+// of the few whose states fit, so the others are looked at only if none of these is it.
 func (p *pair) nearest() match {
 	best := p.nearestOf((*transition).decided)
 	if best.transition == nil || best.weight > 0 {
@@ -115,7 +116,8 @@ func (t *transition) decided(p *pair) bool {
 
 func (t *transition) isLikely(p *pair) bool { return t.likely == nil || t.likely(p) }
 
-// weigh counts breaches. Those of what tells transitions apart count more: demands that decide, the state, and what the lease becomes.
+// weigh counts breaches. Those of what tells transitions apart count more: demands that decide, the state, and what the lease
+// becomes.
 func weigh(all []breach) int {
 	sum := len(all)
 
@@ -142,8 +144,8 @@ func (m *match) violations(p *pair) []Violation {
 	return violations
 }
 
-// A breach is what keeps a change from being a transition: a demand that the record before does not meet, or an expectation that the record
-// after does not meet. Most are of transitions that are not meant, so its sentence is made later.
+// A breach is what keeps a change from being a transition: a demand that the record before does not meet, or an expectation that
+// the record after does not meet. Most are of transitions that are not meant, so its sentence is made later.
 type breach struct {
 	rule      Rule
 	attribute string

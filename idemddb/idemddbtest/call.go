@@ -52,7 +52,8 @@ func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
 
 var errPeerReset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
-// errConnection is the error of a connection that broke while the answer was awaited. The SDK reports status 0 when there is no response.
+// errConnection is the error of a connection that broke while the answer was awaited. The SDK reports status 0 when there is no
+// response.
 func errConnection(op string) error {
 	return operationError(op, 0, &smithyhttp.RequestSendError{
 		Err: &url.Error{Op: "Post", URL: "https://dynamodb.us-east-1.amazonaws.com/", Err: errPeerReset},

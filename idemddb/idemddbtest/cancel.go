@@ -15,9 +15,9 @@ const (
 	overCapacity = "Throughput exceeds the current capacity of your table or index"
 )
 
-// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the reasons that cancel the transaction, one for each
-// write. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most
-// of these with a ValidationException. A canceled transaction consumes as much as one that is done.
+// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the reasons that cancel the transaction, one
+// for each write. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB
+// Local answers most of these with a ValidationException. A canceled transaction consumes as much as one that is done.
 func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.CancellationReason) {
 	outcomes := make([]outcome, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
@@ -53,8 +53,8 @@ func possible(writes []*write, reasons []types.CancellationReason) []*write {
 	return all
 }
 
-// evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does not
-// evaluate the condition of an item that another transaction holds.
+// evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does
+// not evaluate the condition of an item that another transaction holds.
 func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.CancellationReason) {
 	reason := part.Fault.reason()
 	if *reason.Code == none && db.holds(w.table, w.id) {

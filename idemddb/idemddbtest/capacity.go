@@ -11,8 +11,8 @@ type consumption struct {
 // written returns the consumption of a write that changes no index.
 func written(units int) consumption { return consumption{table: float64(units)} }
 
-// transactional doubles the units of the table, because DynamoDB prepares and commits each item. It does not double the units of the
-// indexes, because DynamoDB writes them after the transaction, as after any other write.
+// transactional doubles the units of the table, because DynamoDB prepares and commits each item. It does not double the units of
+// the indexes, because DynamoDB writes them after the transaction, as after any other write.
 func (c consumption) transactional() consumption {
 	c.table *= 2
 

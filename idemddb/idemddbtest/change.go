@@ -15,8 +15,9 @@ type Change struct {
 	ByTimeToLive  bool                            // Expire has deleted the item
 }
 
-// OnChange sets the function that is called for each change of an item; nil removes it. As in a stream of DynamoDB, a write that leaves the
-// item as it was is no change, and the changes of one item come in their order. The parts of a transaction are one change each.
+// OnChange sets the function that is called for each change of an item; nil removes it. As in a stream of DynamoDB, a write that
+// leaves the item as it was is no change, and the changes of one item come in their order. The parts of a transaction are one
+// change each.
 //
 // The DB calls see while it applies the request, so no change is ever late. see must not call the DB.
 //

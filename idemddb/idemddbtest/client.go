@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client returns an SDK client of this DB, with the SDK's own retries, encoding and errors. It needs no sockets and no goroutines, so that
-// it works inside a testing/synctest bubble. Its Region is us-east-1, its credentials are made up, and it reads nothing from the
-// environment.
+// Client returns an SDK client of this DB, with the SDK's own retries, encoding and errors. It needs no sockets and no
+// goroutines, so that it works inside a testing/synctest bubble. Its Region is us-east-1, its credentials are made up, and it
+// reads nothing from the environment.
 func (db *DB) Client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:      "us-east-1",

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that a test moves, for idemddb.Options.Now and Options.Now. Between two moves it stands still. It is safe for concurrent
-// use.
+// Clock is a clock that a test moves, for idemddb.Options.Now and Options.Now. Between two moves it stands still. It is safe for
+// concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -120,7 +120,8 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 	return 0, false
 }
 
-// contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like this.
+// contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like
+// this.
 func contains(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:

@@ -185,8 +185,8 @@ func (b *binding) function(e *expr, it item) bool {
 	return false
 }
 
-// compares evaluates a comparison. It is false if an operand is missing or if their types differ. Only <> is then true, as the opposite
-// of =. So a claim may say own <> :mine of a record without an owner token.
+// compares evaluates a comparison. It is false if an operand is missing or if their types differ. Only <> is then true, as the
+// opposite of =. So a claim may say own <> :mine of a record without an owner token.
 func compares(op string, a, b types.AttributeValue) bool {
 	switch op {
 	case "=":

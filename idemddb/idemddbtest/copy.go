@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The engine copies items by itself, as it does everything else: an engine that shared this with the code that it tests could not show its
-// errors.
+// The engine copies items by itself, as it does everything else: an engine that shared this with the code that it tests could not
+// show its errors.
 
 // copyItem copies an item, so that the copy shares nothing with the caller's item. Nil stays nil.
 func copyItem(from item) item {

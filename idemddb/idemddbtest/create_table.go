@@ -9,10 +9,11 @@ import (
 
 const partitionKey = "pk" // the default of idemddb.Options.PartitionKey
 
-// CreateTable returns the request that creates the table of a Store with default Options, for tests and local engines: partition key "pk" of
-// type S, on-demand. With a name in unsentIndex the table has the sparse index of the records with unsent messages, for a Store whose
-// Options.UnsentIndex has that name; only these records stand in it, because no other has its key attributes. An empty unsentIndex
-// means no index. A deployed table is made by a template (see template.yaml) and has Time to Live on "exp", which this request cannot set.
+// CreateTable returns the request that creates the table of a Store with default Options, for tests and local engines: partition
+// key "pk" of type S, on-demand. With a name in unsentIndex the table has the sparse index of the records with unsent messages,
+// for a Store whose Options.UnsentIndex has that name; only these records stand in it, because no other has its key attributes.
+// An empty unsentIndex means no index. A deployed table is made by a template (see template.yaml) and has Time to Live on "exp",
+// which this request cannot set.
 func CreateTable(name, unsentIndex string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:            &name,

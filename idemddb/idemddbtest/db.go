@@ -17,8 +17,8 @@ var _ interface {
 	idemddb.Transactor
 } = (*DB)(nil)
 
-// DB is an in-memory DynamoDB. Its methods are safe for concurrent use. It applies one request at a time, keeps no reference to an input,
-// and returns copies.
+// DB is an in-memory DynamoDB. Its methods are safe for concurrent use. It applies one request at a time, keeps no reference to
+// an input, and returns copies.
 type DB struct {
 	now             func() time.Time
 	transactionTime func() time.Duration // nil: transactions take no time
@@ -42,17 +42,17 @@ type DB struct {
 
 // Options are the settings of a DB; nil means the defaults.
 type Options struct {
-	// Now is the clock of the service, for [DB.Expire] and for the ten minutes for which a ClientRequestToken counts. Conditions do not
-	// depend on it. Defaults to time.Now.
+	// Now is the clock of the service, for [DB.Expire] and for the ten minutes for which a ClientRequestToken counts. Conditions do
+	// not depend on it. Defaults to time.Now.
 	Now func() time.Time
 
-	// TransactionTime returns for how long a TransactWriteItems is in flight. The DB evaluates the conditions when the request arrives. Then the
-	// transaction holds its items for this time, see [Transaction], so that other writes of these items conflict with it, while all other
-	// requests are answered. After this time the DB writes the items and answers. A sender that leaves earlier does not stop that. A transaction
-	// that is canceled takes half of the time, because DynamoDB prepares all items before it writes them, and a canceled transaction ends in
-	// between. Until then it holds the items whose reason is None. DynamoDB takes some milliseconds. The function is called once for each of
-	// these requests, without a lock, maybe from several goroutines at once. Defaults to nil: transactions take no time, so that they conflict
-	// only where a test begins one.
+	// TransactionTime returns for how long a TransactWriteItems is in flight. The DB evaluates the conditions when the request
+	// arrives. Then the transaction holds its items for this time, see [Transaction], so that other writes of these items conflict
+	// with it, while all other requests are answered. After this time the DB writes the items and answers. A sender that leaves
+	// earlier does not stop that. A transaction that is canceled takes half of the time, because DynamoDB prepares all items before
+	// it writes them, and a canceled transaction ends in between. Until then it holds the items whose reason is None. DynamoDB takes
+	// some milliseconds. The function is called once for each of these requests, without a lock, maybe from several goroutines at
+	// once. Defaults to nil: transactions take no time, so that they conflict only where a test begins one.
 	TransactionTime func() time.Duration
 
 	// Limits throttle writes and reads, and let requests take their time, as DynamoDB does. Defaults to none.
@@ -75,8 +75,8 @@ func New(opts *Options) *DB {
 	return db
 }
 
-// Item returns a copy of the item with this key, or nil if there is no such item or table, or if the key does not fit the table. It is for
-// assertions: it is not a request, so that no fault happens to it and [DB.Requests] does not list it.
+// Item returns a copy of the item with this key, or nil if there is no such item or table, or if the key does not fit the table.
+// It is for assertions: it is not a request, so that no fault happens to it and [DB.Requests] does not list it.
 func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -94,8 +94,8 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 	return copyItem(t.items[t.id(k)])
 }
 
-// Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is not a
-// request.
+// Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is
+// not a request.
 func (db *DB) Items(table string) []map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -12,8 +12,9 @@ type heldRequest struct {
 	begun *Transaction // of a LateCommit, nil for a request that has not arrived
 }
 
-// Deliver applies the requests that [LateRequest] has held back, and commits the transactions that [LateCommit] has left in flight, in the
-// order in which they were sent. It returns them with their answers. It leaves out a transaction that the test has ended itself.
+// Deliver applies the requests that [LateRequest] has held back, and commits the transactions that [LateCommit] has left in
+// flight, in the order in which they were sent. It returns them with their answers. It leaves out a transaction that the test has
+// ended itself.
 func (db *DB) Deliver() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()

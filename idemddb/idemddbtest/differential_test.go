@@ -20,8 +20,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
-// TestDifferential sends random sequences of random requests to this package and to a real engine. Both must give the same answers and hold
-// the same items afterwards. Messages are not compared.
+// TestDifferential sends random sequences of random requests to this package and to a real engine. Both must give the same
+// answers and hold the same items afterwards. Messages are not compared.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 
@@ -137,7 +137,8 @@ func (p *pair) compare(t interface {
 	}
 }
 
-// compareSingles also sends, for each statement, the single request with the same meaning to a copy of the DB. Both must have the same effect.
+// compareSingles also sends, for each statement, the single request with the same meaning to a copy of the DB. Both must have the
+// same effect.
 func (p *pair) compareSingles(t *rapid.T, g *generator, in *dynamodb.BatchExecuteStatementInput) {
 	other := idemddbtest.New(nil)
 	createTable(t, other, p.simple, "pk", "S")
@@ -294,8 +295,8 @@ func (a *answer) refused(err error) {
 	}
 }
 
-// normal removes what may differ between engines: how a number is written, and the order of a set. It keeps the difference between no item
-// and an empty one.
+// normal removes what may differ between engines: how a number is written, and the order of a set. It keeps the difference
+// between no item and an empty one.
 func normal(it attributes) attributes {
 	if it == nil {
 		return nil

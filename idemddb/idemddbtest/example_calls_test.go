@@ -124,7 +124,8 @@ func ExampleDB_Scan() {
 	// 1 <nil>
 }
 
-// A sparse index: it has the items that have its key, here those with a due time. The second page begins where the first one ends.
+// A sparse index: it has the items that have its key, here those with a due time. The second page begins where the first one
+// ends.
 func ExampleDB_Query() {
 	db := withIndex()
 	query := &dynamodb.QueryInput{

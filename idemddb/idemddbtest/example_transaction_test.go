@@ -15,8 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A conflict at a chosen point: when the store completes its claim, which is its second request, another transaction holds the record. It
-// lets go of the record before the third request, with which the store tries again.
+// A conflict at a chosen point: when the store completes its claim, which is its second request, another transaction holds the
+// record. It lets go of the record before the third request, with which the store tries again.
 func ExampleDB_Begin() {
 	db := withTable()
 	store := newStore(db, nil)
@@ -50,8 +50,8 @@ func ExampleDB_Begin() {
 	// UpdateItem conflict: false
 }
 
-// A process has sent a transaction and died. DynamoDB is still working on the transaction, so it refuses what the next process sends to the
-// same items, as a conflict.
+// A process has sent a transaction and died. DynamoDB is still working on the transaction, so it refuses what the next process
+// sends to the same items, as a conflict.
 func ExampleTransaction() {
 	db := withTable()
 	db.Inject(idemddbtest.LateCommit)
@@ -81,8 +81,8 @@ func ExampleTransaction_Commit() {
 	// after: 1
 }
 
-// DynamoDB has committed one item and not yet the other. The same transaction under another token is refused by the first item and in
-// conflict with the second: whoever reads only the refusal takes its own write for somebody else's.
+// DynamoDB has committed one item and not yet the other. The same transaction under another token is refused by the first item
+// and in conflict with the second: whoever reads only the refusal takes its own write for somebody else's.
 func ExampleTransaction_CommitItem() {
 	db := withTable()
 	transaction, err := db.Begin(putNew("p-1", "p-2"))
@@ -119,8 +119,8 @@ func ExampleDB_InFlight() {
 	// 1 0
 }
 
-// A late request is not applied a second time as long as DynamoDB knows its token, which is ten minutes. From then on only a condition
-// keeps it away, and this one has none.
+// A late request is not applied a second time as long as DynamoDB knows its token, which is ten minutes. From then on only a
+// condition keeps it away, and this one has none.
 func ExampleDB_ForgetTokens() {
 	for _, forgotten := range []bool{false, true} {
 		db := withTable()
@@ -166,8 +166,8 @@ func ExampleDB_InterceptParts() {
 	// true [ThrottlingError ConditionalCheckFailed]
 }
 
-// Transactions take some milliseconds, as those of DynamoDB do, so that two workers who send transactions for one item at once are in
-// conflict. This function also waits until both are there, because an example must always print the same.
+// Transactions take some milliseconds, as those of DynamoDB do, so that two workers who send transactions for one item at once
+// are in conflict. This function also waits until both are there, because an example must always print the same.
 func ExampleOptions_transactionTime() {
 	var workers, arrived sync.WaitGroup
 

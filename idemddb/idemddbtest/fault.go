@@ -15,13 +15,14 @@ const (
 	LostReply Fault = "LostReply"
 	// LateRequest breaks the connection as well. [DB.Deliver] applies the request later, when its sender has given it up.
 	LateRequest Fault = "LateRequest"
-	// LateCommit breaks the connection of a transaction after it has arrived. If its writes are possible, it stays in flight and holds its
-	// items until [DB.Deliver] commits it, see [Transaction]; else DynamoDB cancels it at once. For any other request LateCommit does what
-	// LateRequest does.
+	// LateCommit breaks the connection of a transaction after it has arrived. If its writes are possible, it stays in flight and
+	// holds its items until [DB.Deliver] commits it, see [Transaction]; else DynamoDB cancels it at once. For any other request
+	// LateCommit does what LateRequest does.
 	LateCommit Fault = "LateCommit"
 	// LateReply applies the request at once and never answers: the call waits for the end of its context.
 	LateReply Fault = "LateReply"
-	// TruncatedBody applies the request and cuts its answer off: status 200 and JSON that ends too early. The SDK does not retry that.
+	// TruncatedBody applies the request and cuts its answer off: status 200 and JSON that ends too early. The SDK does not retry
+	// that.
 	TruncatedBody Fault = "TruncatedBody"
 	// EmptyAnswer applies nothing and answers status 200 without a body, as a proxy may. The SDK returns an output without content
 	// and no error.
@@ -47,15 +48,15 @@ const (
 	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert,
 	// PartiQLUpdate or PartiQLSelect.
 	AccessDenied Fault = "AccessDenied"
-	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction is canceled instead, with
-	// that reason for its first item, and the other items have the reasons that they have without the fault. Of a call of statements the
-	// first one is refused, and the others are applied.
+	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction is canceled instead,
+	// with that reason for its first item, and the other items have the reasons that they have without the fault. Of a call of
+	// statements the first one is refused, and the others are applied.
 	TransactionConflict Fault = "TransactionConflict"
-	// ThrottleReason cancels a transaction with the reason ThrottlingError for its last item. The other items have the reasons that they
-	// have without the fault. For any other request ThrottleReason does what ThrottleAccount does.
+	// ThrottleReason cancels a transaction with the reason ThrottlingError for its last item. The other items have the reasons that
+	// they have without the fault. For any other request ThrottleReason does what ThrottleAccount does.
 	ThrottleReason Fault = "ThrottleReason"
-	// CanceledWithoutReasons cancels a transaction with an error that lacks the reasons. For any other request CanceledWithoutReasons does
-	// what TransactionConflict does.
+	// CanceledWithoutReasons cancels a transaction with an error that lacks the reasons. For any other request CanceledWithoutReasons
+	// does what TransactionConflict does.
 	CanceledWithoutReasons Fault = "CanceledWithoutReasons"
 	// TransactionInProgress is a TransactionInProgressException: a transaction with this ClientRequestToken is under way.
 	TransactionInProgress Fault = "TransactionInProgress"
@@ -64,7 +65,8 @@ const (
 )
 
 // Inject gives the next requests these faults, one each, in this order; a request that gets [None] is answered as usual. The
-// interceptor, if there is one, decides about the requests after them. Faults of earlier calls that no request has had yet come first.
+// interceptor, if there is one, decides about the requests after them. Faults of earlier calls that no request has had yet come
+// first.
 func (db *DB) Inject(faults ...Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -72,9 +74,9 @@ func (db *DB) Inject(faults ...Fault) {
 	db.faults = append(db.faults, faults...)
 }
 
-// Intercept sets the function that chooses the fault of each request that Inject does not; nil removes it. The DB calls decide before
-// it applies the request, without a lock, maybe from several goroutines at once. So decide may use the DB, and it may wait, which holds
-// this one request back.
+// Intercept sets the function that chooses the fault of each request that Inject does not; nil removes it. The DB calls decide
+// before it applies the request, without a lock, maybe from several goroutines at once. So decide may use the DB, and it may
+// wait, which holds this one request back.
 func (db *DB) Intercept(decide func(ctx context.Context, r Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -82,11 +84,11 @@ func (db *DB) Intercept(decide func(ctx context.Context, r Request) Fault) {
 	db.intercept = decide
 }
 
-// InterceptStatements sets the function that chooses a fault for each statement of a BatchExecuteStatement that is applied; nil removes
-// it. The DB calls decide in the order of the statements, after it has chosen the fault of the whole call, and otherwise as Intercept
-// says. Throttle, ThrottleAccount, ServerError, AccessDenied and TransactionConflict refuse the statement: its response carries the
-// error. ServerErrorApplied and ConditionWithoutItem apply it. No other fault can happen to a single statement: the response is then a
-// ValidationError.
+// InterceptStatements sets the function that chooses a fault for each statement of a BatchExecuteStatement that is applied; nil
+// removes it. The DB calls decide in the order of the statements, after it has chosen the fault of the whole call, and otherwise
+// as Intercept says. Throttle, ThrottleAccount, ServerError, AccessDenied and TransactionConflict refuse the statement: its
+// response carries the error. ServerErrorApplied and ConditionWithoutItem apply it. No other fault can happen to a single
+// statement: the response is then a ValidationError.
 func (db *DB) InterceptStatements(decide func(ctx context.Context, statement Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -94,11 +96,11 @@ func (db *DB) InterceptStatements(decide func(ctx context.Context, statement Req
 	db.interceptStatement = decide
 }
 
-// InterceptParts sets the function that chooses a fault for each part of a transaction that DynamoDB evaluates; nil removes it. The DB calls
-// decide in the order of the parts, after it has chosen the fault of the whole transaction, and otherwise as Intercept says.
-// TransactionConflict, Throttle and ThrottleAccount cancel the transaction; the reason of the part is then TransactionConflict,
-// ProvisionedThroughputExceeded or ThrottlingError. ConditionWithoutItem removes the item from the reason of a part whose condition does
-// not hold. With any other fault the reason of the part is a ValidationError.
+// InterceptParts sets the function that chooses a fault for each part of a transaction that DynamoDB evaluates; nil removes it.
+// The DB calls decide in the order of the parts, after it has chosen the fault of the whole transaction, and otherwise as
+// Intercept says. TransactionConflict, Throttle and ThrottleAccount cancel the transaction; the reason of the part is then
+// TransactionConflict, ProvisionedThroughputExceeded or ThrottlingError. ConditionWithoutItem removes the item from the reason of
+// a part whose condition does not hold. With any other fault the reason of the part is a ValidationError.
 func (db *DB) InterceptParts(decide func(ctx context.Context, part Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// statements draws a call of some statements, and for each the single request with the same meaning, nil if the statement is spoiled.
+// statements draws a call of some statements, and for each the single request with the same meaning, nil if the statement is
+// spoiled.
 func (g *generator) statements() any {
 	in := &dynamodb.BatchExecuteStatementInput{}
 	g.singles = nil

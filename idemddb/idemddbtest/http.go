@@ -15,8 +15,8 @@ import (
 
 const contentType = "application/x-amz-json-1.0"
 
-// Handler serves this DB by DynamoDB's protocol, JSON 1.0 over HTTP. It does not check signatures. Faults happen to the connection: it is
-// reset for an answer that is lost, and stays silent until the client closes it for LateReply.
+// Handler serves this DB by DynamoDB's protocol, JSON 1.0 over HTTP. It does not check signatures. Faults happen to the
+// connection: it is reset for an answer that is lost, and stays silent until the client closes it for LateReply.
 func (db *DB) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

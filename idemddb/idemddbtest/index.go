@@ -113,7 +113,8 @@ func (ix *index) sameKey(a, b item) bool {
 	return !slices.ContainsFunc(ix.key, func(k keyAttribute) bool { return !equal(a[k.name], b[k.name]) })
 }
 
-// checkTypes checks the key attributes that an item has. It does so also for an item that lacks one, and is therefore not in the index.
+// checkTypes checks the key attributes that an item has. It does so also for an item that lacks one, and is therefore not in the
+// index.
 func (ix *index) checkTypes(it item) error {
 	for _, k := range ix.key {
 		if v := it[k.name]; v != nil && typeOf(v) != k.typ {

@@ -19,7 +19,8 @@ type keyAttribute struct {
 	max  int
 }
 
-// keyOf adopts the key of a request, which must have the key attributes and no others. It does not check their types, see checkTypes.
+// keyOf adopts the key of a request, which must have the key attributes and no others. It does not check their types, see
+// checkTypes.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
@@ -51,8 +52,8 @@ func (t *table) checkKey(it item) error {
 	return nil
 }
 
-// checkTypes checks the types of the key attributes. It is not a part of checkKey, because DynamoDB cancels a transaction for a key of the
-// wrong type and names the item, but refuses the whole request for any other fault of a key.
+// checkTypes checks the types of the key attributes. It is not a part of checkKey, because DynamoDB cancels a transaction for a
+// key of the wrong type and names the item, but refuses the whole request for any other fault of a key.
 func (t *table) checkTypes(it item) error {
 	for _, k := range t.key {
 		if typeOf(it[k.name]) != k.typ {

@@ -2,7 +2,8 @@ package idemddbtest
 
 import "slices"
 
-// checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort key.
+// checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort
+// key.
 func (s source) checkKeyCondition(b *binding, e *expr) error {
 	seen := map[string]bool{}
 

@@ -115,7 +115,8 @@ func TestALateCommitThatTheTestEndsIsNotDelivered(t *testing.T) {
 	wantNumber(t, db, "y", "1")
 }
 
-// A late request carries the token of the transaction that was repeated. Within ten minutes the token keeps it away, later its conditions.
+// A late request carries the token of the transaction that was repeated. Within ten minutes the token keeps it away, later its
+// conditions.
 func TestALateTwinIsAppliedOnceItsTokenIsForgotten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

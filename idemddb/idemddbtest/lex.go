@@ -2,8 +2,8 @@ package idemddbtest
 
 import "strings"
 
-// token is a word (a name, keyword, #alias or :value), a number or a symbol; in a statement also a quoted name or string. The last token of
-// a text is empty.
+// token is a word (a name, keyword, #alias or :value), a number or a symbol; in a statement also a quoted name or string. The
+// last token of a text is empty.
 type token struct {
 	text string
 	kind tokenKind

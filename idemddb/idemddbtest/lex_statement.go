@@ -64,8 +64,8 @@ func lexStatementOne(s string) (int, token) {
 	return 0, token{}
 }
 
-// quoted returns the length of the quoted text at the beginning of s, 0 if the quotes do not end, and the text. A quote in the text is
-// written twice.
+// quoted returns the length of the quoted text at the beginning of s, 0 if the quotes do not end, and the text. A quote in the
+// text is written twice.
 func quoted(s string) (int, string) {
 	quote := s[:1]
 	for n := 1; n < len(s); n++ {

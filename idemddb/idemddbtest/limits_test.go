@@ -166,7 +166,8 @@ func TestARequestWaitsForItsLatency(t *testing.T) {
 	})
 }
 
-// documented are the numbers of AWS for a new on-demand table: 4 partitions, each of which takes 1,000 write and 3,000 read units a second.
+// documented are the numbers of AWS for a new on-demand table: 4 partitions, each of which takes 1,000 write and 3,000 read units
+// a second.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html,
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 var documented = idemddbtest.Limits{WriteUnits: 1000, IndexWriteUnits: 1000, ReadUnits: 3000, Partitions: 4}
@@ -314,7 +315,8 @@ func TestAStatementThatReadsIsThrottledAlone(t *testing.T) {
 	})
 }
 
-// A partition that is too busy for three seconds in a row splits, and the fourth second takes twice as much. A second without that begins anew.
+// A partition that is too busy for three seconds in a row splits, and the fourth second takes twice as much. A second without
+// that begins anew.
 func TestAPartitionSplitsUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,8 @@ type outcome struct {
 	refused       bool
 }
 
-// evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all of them.
+// evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all
+// of them.
 func (w *write) evaluate() (outcome, error) {
 	if err := w.checkTypes(); err != nil {
 		return outcome{}, err

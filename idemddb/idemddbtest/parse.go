@@ -1,6 +1,7 @@
 package idemddbtest
 
-// expr is a node of a parsed expression. It holds no names and values of a request, so that an expression is parsed once for all requests.
+// expr is a node of a parsed expression. It holds no names and values of a request, so that an expression is parsed once for all
+// requests.
 type expr struct {
 	kind kind
 	op   string // the comparison, the function's name, or the :value

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statement is a parsed statement. An UPDATE has the condition and the update of an UpdateItem, an INSERT the attributes of a PutItem, a SELECT
-// only a key. It holds its literals and no values of a request.
+// statement is a parsed statement. An UPDATE has the condition and the update of an UpdateItem, an INSERT the attributes of a
+// PutItem, a SELECT only a key. It holds its literals and no values of a request.
 type statement struct {
 	verb       string // INSERT, UPDATE, SELECT, or another word
 	kind       writeKind
@@ -47,7 +47,8 @@ func (c statementCache) parse(s string) *statement {
 	return st
 }
 
-// bind returns the values of the statement's placeholders. The parameters are adopted. As for the service, one too many is no error.
+// bind returns the values of the statement's placeholders. The parameters are adopted. As for the service, one too many is no
+// error.
 func (st *statement) bind(parameters []types.AttributeValue) (*binding, error) {
 	if len(parameters) < len(st.parameters) {
 		return nil, invalid("Number of parameters in request and statement don't match.")

@@ -36,8 +36,8 @@ type partitionID struct {
 	number       uint64
 }
 
-// partition returns the partition of an index, or of the table itself, that has a key. The key's hash chooses the first partition, and its
-// other bits one half after the other.
+// partition returns the partition of an index, or of the table itself, that has a key. The key's hash chooses the first
+// partition, and its other bits one half after the other.
 func (t *table) partition(index string, key types.AttributeValue) *partition {
 	sum := sha256.Sum256([]byte(keyText(key)))
 	hash, number := binary.BigEndian.Uint64(sum[:]), uint64(max(1, t.db.limits.Partitions))
@@ -69,8 +69,8 @@ func (p *partition) hasSplit(now time.Time) bool {
 	return true
 }
 
-// isUsedUp reports whether no units are left in this second, and notes a request that is throttled for that. A partition that has throttled
-// for long enough splits in the next second.
+// isUsedUp reports whether no units are left in this second, and notes a request that is throttled for that. A partition that has
+// throttled for long enough splits in the next second.
 func (p *partition) isUsedUp(now time.Time, kind, limit int) bool {
 	u := p.turn(now, kind)
 	if limit <= 0 || u.units < float64(limit) {

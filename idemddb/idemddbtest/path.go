@@ -91,8 +91,8 @@ func (p path) compare(q path) int {
 	return cmp.Compare(len(p), len(q))
 }
 
-// clash refuses two paths that may not be in one update: one of them leads to a part of the other, or they take the same value for a
-// list and for a map.
+// clash refuses two paths that may not be in one update: one of them leads to a part of the other, or they take the same value
+// for a list and for a map.
 func (p path) clash(q path) error {
 	for i := range min(len(p), len(q)) {
 		if p[i].isIndex() != q[i].isIndex() {

@@ -71,8 +71,8 @@ func (r Request) action() string {
 	return r.Operation
 }
 
-// conflict returns the error of a request whose item another transaction holds. It returns nil for a transaction and for a call of
-// statements, because one of their items has the conflict.
+// conflict returns the error of a request whose item another transaction holds. It returns nil for a transaction and for a call
+// of statements, because one of their items has the conflict.
 func (r Request) conflict() error {
 	switch r.Operation {
 	case transactWrite, "BatchExecuteStatement":

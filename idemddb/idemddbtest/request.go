@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent: Operation, Table,
-// Key, the expressions and Items.
+// Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent:
+// Operation, Table, Key, the expressions and Items.
 type Request struct {
 	Operation string                          // "UpdateItem"
 	Table     string                          // "" for a transaction and a call of statements
@@ -28,8 +28,8 @@ type Request struct {
 	Fault      Fault   // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
-// Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault kept from
-// being applied. A request that was applied late is there twice, the second time without the Fault.
+// Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault
+// kept from being applied. A request that was applied late is there twice, the second time without the Fault.
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -89,7 +89,8 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	return out, f, r.Err
 }
 
-// arrive describes a request and chooses its faults. It calls interceptors without the lock, because they may wait, or use the DB.
+// arrive describes a request and chooses its faults. It calls interceptors without the lock, because they may wait, or use the
+// DB.
 func (db *DB) arrive(ctx context.Context, in any) Request {
 	db.mu.Lock()
 	r := db.describe(in)

@@ -164,8 +164,8 @@ func unitsOf(err error, capacity func() *types.ConsumedCapacity) string {
 	return fmt.Sprint(*c.Table.CapacityUnits, " ", ofIndex)
 }
 
-// TestTransactionsOfIndexedItems states what a wrong key of an index does to a transaction, and that the units of an index are not
-// doubled: DynamoDB writes an index after the transaction, as after any other write. DynamoDB Local doubles them.
+// TestTransactionsOfIndexedItems states what a wrong key of an index does to a transaction, and that the units of an index are
+// not doubled: DynamoDB writes an index after the transaction, as after any other write. DynamoDB Local doubles them.
 func TestTransactionsOfIndexedItems(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

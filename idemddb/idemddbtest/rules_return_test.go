@@ -16,7 +16,8 @@ const (
 	updatedNew = types.ReturnValueUpdatedNew
 )
 
-// TestReturnValuesOfAnUpdate states what an UpdateItem returns for each of ReturnValues, and asks a real engine whether that is so.
+// TestReturnValuesOfAnUpdate states what an UpdateItem returns for each of ReturnValues, and asks a real engine whether that is
+// so.
 func TestReturnValuesOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

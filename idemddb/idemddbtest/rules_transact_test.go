@@ -19,8 +19,8 @@ const (
 // Three kilobytes below the limit of an item.
 var nearLimit = s(strings.Repeat("x", 397<<10))
 
-// TestRulesOfTransactions states what refuses a transaction as a whole and what cancels it for one of its items, and asks a real engine.
-// Where DynamoDB Local is known to differ from the service's documentation, the rule says so.
+// TestRulesOfTransactions states what refuses a transaction as a whole and what cancels it for one of its items, and asks a real
+// engine. Where DynamoDB Local is known to differ from the service's documentation, the rule says so.
 func TestRulesOfTransactions(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -118,9 +118,9 @@ func TestRulesOfTokens(t *testing.T) {
 	}
 }
 
-// TestUnitsOfTransactions compares what transactions cost. It leaves out what DynamoDB Local charges otherwise: the price of a read for a
-// ConditionCheck, half the price for a Delete of a missing item, and less than a read of each item for a repeated token. The units that
-// are distinguished as written or read are in the service's answers alone.
+// TestUnitsOfTransactions compares what transactions cost. It leaves out what DynamoDB Local charges otherwise: the price of a
+// read for a ConditionCheck, half the price for a Delete of a missing item, and less than a read of each item for a repeated
+// token. The units that are distinguished as written or read are in the service's answers alone.
 func TestUnitsOfTransactions(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

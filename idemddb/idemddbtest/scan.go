@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It supports
-// FilterExpression, Limit, ExclusiveStartKey, Segment, TotalSegments, ConsistentRead, and Select without SPECIFIC_ATTRIBUTES. It does not
-// support ProjectionExpression.
+// Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It
+// supports FilterExpression, Limit, ExclusiveStartKey, Segment, TotalSegments, ConsistentRead, and Select without
+// SPECIFIC_ATTRIBUTES. It does not support ProjectionExpression.
 func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	return call[dynamodb.ScanOutput](ctx, db, in)
 }
@@ -62,8 +62,8 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 	}, nil
 }
 
-// segment returns a function that reports whether an entry belongs to the segment, by a hash of its partition key. Without segments every
-// entry does.
+// segment returns a function that reports whether an entry belongs to the segment, by a hash of its partition key. Without
+// segments every entry does.
 func (s source) segment(segment, total *int32) (func(item) bool, error) {
 	if segment == nil && total == nil {
 		return func(item) bool { return true }, nil

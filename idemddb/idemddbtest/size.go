@@ -13,8 +13,9 @@ const (
 	readUnit    = 4 << 10
 )
 
-// writeUnits returns the price of a write of an item, or of a write that is refused because of it: one for each KB of its names and values
-// or part of a KB, and at least one. Of the item before a write and the one after it the larger counts. A transaction costs double.
+// writeUnits returns the price of a write of an item, or of a write that is refused because of it: one for each KB of its names
+// and values or part of a KB, and at least one. Of the item before a write and the one after it the larger counts. A transaction
+// costs double.
 func writeUnits(it item) int { return units(itemSize(it), writeUnit) }
 
 // itemSize returns the size of names and values by the rules in DynamoDB's documentation. DynamoDB charges and limits it.
@@ -63,8 +64,8 @@ func valueSize(v types.AttributeValue) int {
 	return n
 }
 
-// numberSize returns the size of a canonical number: a byte, another one for each pair of significant digits, counted from the decimal
-// point, and one for a minus sign.
+// numberSize returns the size of a canonical number: a byte, another one for each pair of significant digits, counted from the
+// decimal point, and one for a minus sign.
 func numberSize(s string) int {
 	neg := strings.HasPrefix(s, "-")
 	if neg {

@@ -38,8 +38,8 @@ func (s source) key() []keyAttribute {
 	return s.index.key
 }
 
-// position returns the attributes of LastEvaluatedKey, which name one entry. For an index they include the table's key, because several
-// items can have the same key of the index.
+// position returns the attributes of LastEvaluatedKey, which name one entry. For an index they include the table's key, because
+// several items can have the same key of the index.
 func (s source) position() []keyAttribute {
 	if s.index == nil {
 		return s.table.key
@@ -117,9 +117,10 @@ func (s source) checkStart(in item) (item, error) {
 
 func errStart() error { return invalid("The provided starting key is invalid") }
 
-// HoldIndexes keeps the indexes of all tables as they are until release is called. DynamoDB writes an index some time after its table, and
-// promises no limit for that time. Reads of the tables themselves show each write at once. The indexes of a table that is made later are
-// not held. A second call does not change the indexes that are held already, and each release releases all indexes.
+// HoldIndexes keeps the indexes of all tables as they are until release is called. DynamoDB writes an index some time after its
+// table, and promises no limit for that time. Reads of the tables themselves show each write at once. The indexes of a table that
+// is made later are not held. A second call does not change the indexes that are held already, and each release releases all
+// indexes.
 func (db *DB) HoldIndexes() (release func()) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other from being
-// applied. Statements are INSERT, UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and RETURNING ALL OLD *, and
-// SELECT * with a WHERE that has only these equalities. Values are
-// parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists,
-// attribute_not_exists and begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no
-// ConsumedCapacity.
+// BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other
+// from being applied. Statements are INSERT, UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and
+// RETURNING ALL OLD *, and SELECT * with a WHERE that has only these equalities. Values are parameters, integers or 'strings'.
+// Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists, attribute_not_exists and
+// begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no ConsumedCapacity.
 func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
 }
@@ -115,8 +114,8 @@ func checkStatement(s types.BatchStatementRequest) error {
 	return nil
 }
 
-// prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table once the
-// response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
+// prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table
+// once the response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
 	st := db.statements.parse(*in.Statement)
 
@@ -146,7 +145,8 @@ func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []typ
 	return w, w.identify()
 }
 
-// understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or item.
+// understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or
+// item.
 func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 	if st.kind == updateWrite {
 		if st.condition == nil {

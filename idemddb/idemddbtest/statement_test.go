@@ -86,8 +86,8 @@ func TestTheLogOfStatements(t *testing.T) {
 	}
 }
 
-// A read is charged for what it reads, consistently or not, also where it finds nothing. A transaction in flight does not keep it from reading
-// what was there before.
+// A read is charged for what it reads, consistently or not, also where it finds nothing. A transaction in flight does not keep it
+// from reading what was there before.
 func TestASelectReadsAnItem(t *testing.T) {
 	t.Parallel()
 

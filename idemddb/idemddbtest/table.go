@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes a table with its global secondary indexes, which are ACTIVE at once. Local secondary indexes and provisioned capacity
-// are accepted and ignored.
+// CreateTable makes a table with its global secondary indexes, which are ACTIVE at once. Local secondary indexes and provisioned
+// capacity are accepted and ignored.
 func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
@@ -85,7 +85,8 @@ func errName() error {
 	return invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
 }
 
-// checkDefinitions refuses attributes that belong to no key. It does not check a table with local indexes, whose keys are not kept.
+// checkDefinitions refuses attributes that belong to no key. It does not check a table with local indexes, whose keys are not
+// kept.
 func checkDefinitions(in *dynamodb.CreateTableInput, key []keyAttribute, indexes []*index) error {
 	used := map[string]bool{}
 	for _, k := range key {

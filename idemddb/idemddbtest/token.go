@@ -21,8 +21,8 @@ type sentTransaction struct {
 	until time.Time // ten minutes after it was done
 }
 
-// ForgetTokens makes the DB forget every ClientRequestToken, as the service does ten minutes after the transaction of the token was done.
-// A late request with such a token is then applied if its conditions hold.
+// ForgetTokens makes the DB forget every ClientRequestToken, as the service does ten minutes after the transaction of the token
+// was done. A late request with such a token is then applied if its conditions hold.
 func (db *DB) ForgetTokens() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -42,9 +42,9 @@ func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
 	return &sentTransaction{token: *in.ClientRequestToken, items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
 }
 
-// repeats reports whether a transaction with the same token was done in the last ten minutes. It returns an error if the token belongs to
-// a transaction with other items, or to one that is in flight. As in DynamoDB Local, other settings than the items may differ, and the
-// token of a canceled transaction is free.
+// repeats reports whether a transaction with the same token was done in the last ten minutes. It returns an error if the token
+// belongs to a transaction with other items, or to one that is in flight. As in DynamoDB Local, other settings than the items may
+// differ, and the token of a canceled transaction is free.
 func (db *DB) repeats(t *sentTransaction) (bool, error) {
 	if t == nil {
 		return false, nil

@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each item, in the
-// order of the items. A ClientRequestToken counts for ten minutes after its transaction was done: in that time a repetition is a success
-// that writes nothing. Unlike the SDK's client, a DB does not generate a token.
+// TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each
+// item, in the order of the items. A ClientRequestToken counts for ten minutes after its transaction was done: in that time a
+// repetition is a success that writes nothing. Unlike the SDK's client, a DB does not generate a token.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
@@ -57,8 +57,8 @@ func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transact
 	return tx, nil
 }
 
-// attempt puts a transaction in flight, also one that is canceled: that one holds the items whose own write is possible. It sets the parts
-// of r.
+// attempt puts a transaction in flight, also one that is canceled: that one holds the items whose own write is possible. It sets
+// the parts of r.
 func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
 	writes, err := transactWrites(in)
 	if err != nil {
@@ -173,8 +173,8 @@ func (db *DB) prepareAll(writes []*write) error {
 	return nil
 }
 
-// size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an update of a
-// large item takes only what it sets.
+// size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an
+// update of a large item takes only what it sets.
 func (w *write) size() int {
 	n := itemSize(w.adopted) + len(text(w.condition)) + len(text(w.update))
 	for _, name := range w.names {

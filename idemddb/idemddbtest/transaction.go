@@ -9,10 +9,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of them yet.
-// Until it has committed an item, it holds the item, also for a ConditionCheck. Reads return a held item as it is. Another transaction
-// with a held item is canceled with the reason TransactionConflict for that item. A PutItem, UpdateItem, DeleteItem or statement for a held
-// item gets a TransactionConflictException. Another request with the same ClientRequestToken gets a TransactionInProgressException.
+// Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of
+// them yet. Until it has committed an item, it holds the item, also for a ConditionCheck. Reads return a held item as it is.
+// Another transaction with a held item is canceled with the reason TransactionConflict for that item. A PutItem, UpdateItem,
+// DeleteItem or statement for a held item gets a TransactionConflictException. Another request with the same ClientRequestToken
+// gets a TransactionInProgressException.
 //
 // [DB.Begin] returns a Transaction, and [DB.InFlight] returns those that are in flight after a [LateCommit] or for their
 // [Options.TransactionTime]. The methods are safe for concurrent use.
@@ -28,9 +29,9 @@ type Transaction struct {
 	committed []bool    // of the writes
 }
 
-// Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write conflicts with
-// it. If the transaction is not possible, Begin returns the error of the service. It is not a request, so that no fault happens to it and
-// [DB.Requests] does not list it.
+// Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write
+// conflicts with it. If the transaction is not possible, Begin returns the error of the service. It is not a request, so that no
+// fault happens to it and [DB.Requests] does not list it.
 func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -48,8 +49,8 @@ func (db *DB) InFlight() []*Transaction {
 	return slices.DeleteFunc(slices.Clone(db.inFlight), func(tx *Transaction) bool { return tx.canceled != nil })
 }
 
-// Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its ClientRequestToken counts
-// from now on. Commit has no effect on a transaction that has ended.
+// Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its
+// ClientRequestToken counts from now on. Commit has no effect on a transaction that has ended.
 func (tx *Transaction) Commit() {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
@@ -57,9 +58,9 @@ func (tx *Transaction) Commit() {
 	tx.commit()
 }
 
-// CommitItem writes the item with this index and does not hold it any more. DynamoDB commits one item after another, too, so that another
-// request can conflict at one item and find the new value of another one. The last item ends the transaction. CommitItem has no effect on
-// an item that is committed and on a transaction that has ended. It panics if there is no such index.
+// CommitItem writes the item with this index and does not hold it any more. DynamoDB commits one item after another, too, so that
+// another request can conflict at one item and find the new value of another one. The last item ends the transaction. CommitItem
+// has no effect on an item that is committed and on a transaction that has ended. It panics if there is no such index.
 func (tx *Transaction) CommitItem(index int) {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
@@ -75,9 +76,9 @@ func (tx *Transaction) CommitItem(index int) {
 	}
 }
 
-// Cancel ends the transaction and writes nothing. It holds no item any more, and its ClientRequestToken is free. Cancel has no effect on a
-// transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has begun to commit, nor
-// on one that takes its [Options.TransactionTime], because its sender waits for its end.
+// Cancel ends the transaction and writes nothing. It holds no item any more, and its ClientRequestToken is free. Cancel has no
+// effect on a transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has
+// begun to commit, nor on one that takes its [Options.TransactionTime], because its sender waits for its end.
 func (tx *Transaction) Cancel() {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
@@ -87,8 +88,8 @@ func (tx *Transaction) Cancel() {
 	}
 }
 
-// takeTime finishes the transaction after the time that it takes. It unlocks the DB meanwhile. If ctx ends before, takeTime returns, and the
-// transaction is finished all the same.
+// takeTime finishes the transaction after the time that it takes. It unlocks the DB meanwhile. If ctx ends before, takeTime
+// returns, and the transaction is finished all the same.
 func (tx *Transaction) takeTime(ctx context.Context) {
 	tx.timed = true
 

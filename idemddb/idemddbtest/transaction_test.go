@@ -131,8 +131,8 @@ func statementCode(t *testing.T, c calls) string {
 	return string(out.Responses[1].Error.Code)
 }
 
-// While a transaction is committed item by item, a second try of it gets two kinds of reasons: a conflict for an item that is not committed
-// yet, and a refused condition for one that is.
+// While a transaction is committed item by item, a second try of it gets two kinds of reasons: a conflict for an item that is not
+// committed yet, and a refused condition for one that is.
 func TestAnItemIsCommittedBeforeTheOthers(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)

@@ -87,8 +87,8 @@ func TestATransactionHoldsItsItemsForItsTime(t *testing.T) {
 	})
 }
 
-// DynamoDB prepares each item by itself. A transaction that is canceled has prepared those items whose own write is possible, and lets go
-// of them when it ends.
+// DynamoDB prepares each item by itself. A transaction that is canceled has prepared those items whose own write is possible, and
+// lets go of them when it ends.
 func TestACanceledTransactionHoldsWhatWasPossible(t *testing.T) {
 	t.Parallel()
 	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c calls) {
@@ -147,7 +147,8 @@ func TestATransactionEndsAlsoIfItsSenderLeaves(t *testing.T) {
 	})
 }
 
-// The time is asked for when the items are held and without the lock, so that a test can also let the function wait for what it likes.
+// The time is asked for when the items are held and without the lock, so that a test can also let the function wait for what it
+// likes.
 func TestATransactionTakesItsTimeOverASocket(t *testing.T) {
 	t.Parallel()
 

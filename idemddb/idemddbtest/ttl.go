@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Expire deletes the items that DynamoDB may have deleted by now, in all tables with Time to Live: those whose attribute is a number of
-// seconds since 1970 in the past, by at most five years. DynamoDB deletes them up to days late, so until Expire is called an expired item
-// can be read and written as any other. Expire returns how many items it deleted.
+// Expire deletes the items that DynamoDB may have deleted by now, in all tables with Time to Live: those whose attribute is a
+// number of seconds since 1970 in the past, by at most five years. DynamoDB deletes them up to days late, so until Expire is
+// called an expired item can be read and written as any other. Expire returns how many items it deleted.
 func (db *DB) Expire() int {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -37,7 +37,8 @@ func (db *DB) Expire() int {
 	return n
 }
 
-// updateTimeToLive sets the attribute, or none. Unlike the service it also accepts a second change at once and a change to the same.
+// updateTimeToLive sets the attribute, or none. Unlike the service it also accepts a second change at once and a change to the
+// same.
 func (db *DB) updateTimeToLive(in *dynamodb.UpdateTimeToLiveInput) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	t, err := db.table(in.TableName)
 	if err != nil {

@@ -74,8 +74,8 @@ func (b *binding) checkSet(e *expr) error {
 	return nil
 }
 
-// apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins with its
-// key.
+// apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins
+// with its key.
 func (b *binding) apply(u *update, before item) (item, error) {
 	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
 
@@ -122,8 +122,8 @@ func (b *binding) apply(u *update, before item) (item, error) {
 	return applyChanges(before, changes, removals)
 }
 
-// applyChanges sets values first and removes others last. An index counts in the list as it was before the update. A value that is set
-// beyond the end of a list is appended, in order.
+// applyChanges sets values first and removes others last. An index counts in the list as it was before the update. A value that
+// is set beyond the end of a list is appended, in order.
 func applyChanges(before item, changes, removals []change) (item, error) {
 	after := maps.Clone(before)
 

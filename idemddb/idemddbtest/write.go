@@ -22,7 +22,8 @@ func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ..
 	return call[dynamodb.DeleteItemOutput](ctx, db, in)
 }
 
-// write is what one request, one part of a transaction or one statement, also one that reads, asks for. prepare fills the second half.
+// write is what one request, one part of a transaction or one statement, also one that reads, asks for. prepare fills the second
+// half.
 type write struct {
 	kind      writeKind
 	tableName *string

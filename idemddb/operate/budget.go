@@ -32,9 +32,9 @@ func newBudget(s *Selection) *budget {
 	return b
 }
 
-// reserve returns how many records the next page of one segment may have; 0 if the budget is used up. Each segment takes its part of what
-// is left. What is less than a small page is not used, because it would take many requests. The first page is read whatever the budget is,
-// so that each call comes further.
+// reserve returns how many records the next page of one segment may have; 0 if the budget is used up. Each segment takes its part
+// of what is left. What is less than a small page is not used, because it would take many requests. The first page is read
+// whatever the budget is, so that each call comes further.
 func (b *budget) reserve() (limit int32, reserved float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -129,8 +129,8 @@ func TestEachCallOfASmallBudgetComesFurther(t *testing.T) {
 	}
 }
 
-// The page that segment 0 asks for takes an hour, and the pages of segment 1 take a second each, so that segment 1 spends what is left of
-// the budget while the page of segment 0 is being read.
+// The page that segment 0 asks for takes an hour, and the pages of segment 1 take a second each, so that segment 1 spends what is
+// left of the budget while the page of segment 0 is being read.
 func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,12 +24,13 @@ const (
 	MaxWhy = 200
 )
 
-// Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
-// its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method then returns true,
-// but not for a key that was claimed with Options.NoTakeover (View.NoTakeover): whoever releases that knows that its effect did not happen.
+// Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives,
+// it loses its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method
+// then returns true, but not for a key that was claimed with Options.NoTakeover (View.NoTakeover): whoever releases that knows
+// that its effect did not happen.
 //
-// It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must not be
-// empty, and have at most MaxBy and MaxWhy bytes.
+// It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must
+// not be empty, and have at most MaxBy and MaxWhy bytes.
 //
 // Errors: ErrChanged; ErrNotAllowed unless the record is held or stuck.
 func (r *Records) Release(ctx context.Context, seen View, by, why string) error {
@@ -47,8 +48,8 @@ func (r *Records) Release(ctx context.Context, seen View, by, why string) error 
 	return err
 }
 
-// Fail ends a key for good, whether a worker holds it or not. Later claims are refused with ErrFailed, and their messages go to the
-// dead-letter queue. If a worker lives and succeeds, its message is done and its record stays failed.
+// Fail ends a key for good, whether a worker holds it or not. Later claims are refused with ErrFailed, and their messages go to
+// the dead-letter queue. If a worker lives and succeeds, its message is done and its record stays failed.
 //
 // Errors: ErrChanged; ErrNotAllowed unless the record is held, stuck or released.
 func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
@@ -65,8 +66,8 @@ func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 	return err
 }
 
-// Reopen lets a key that failed for good be claimed again, with its attempts counted from zero. Mend the cause first. The message comes
-// back by a redrive from its dead-letter queue.
+// Reopen lets a key that failed for good be claimed again, with its attempts counted from zero. Mend the cause first. The message
+// comes back by a redrive from its dead-letter queue.
 //
 // Errors: ErrChanged; ErrNotAllowed unless the record is failed.
 func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
@@ -88,8 +89,9 @@ type Delivery struct {
 	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
 }
 
-// Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must have
-// their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it would have sent.
+// Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must
+// have their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it
+// would have sent.
 //
 // Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery, error) {
@@ -111,9 +113,9 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery
 }
 
 // Forget deletes a record: its key is new, and its work runs again when it is asked for. That holds for staged effects, too: a
-// transaction of a worker without a claim (Store.Commit, Options.Optimistic) whose request is still on its way may write its effects
-// again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record, and one of each part
-// of a result that is kept beside it in the table.
+// transaction of a worker without a claim (Store.Commit, Options.Optimistic) whose request is still on its way may write its
+// effects again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the
+// record, and one of each part of a result that is kept beside it in the table.
 //
 // Errors: ErrChanged; ErrUnsent.
 func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
@@ -157,8 +159,8 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 	}
 }
 
-// deleteInput returns the request that deletes a record if it is unchanged and the further condition holds. It asks for the deleted or the
-// present record, because forget tells the outcome by it.
+// deleteInput returns the request that deletes a record if it is unchanged and the further condition holds. It asks for the
+// deleted or the present record, because forget tells the outcome by it.
 func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteItemInput {
 	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
@@ -200,8 +202,8 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 	}
 }
 
-// updateInput returns the request that updates a record if it is unchanged. It stores op with the update, because update recognises by it a
-// change whose answer was lost.
+// updateInput returns the request that updates a record if it is unchanged. It stores op with the update, because update
+// recognises by it a change whose answer was lost.
 func (r *Records) updateInput(stored item, op, update string, values item) *dynamodb.UpdateItemInput {
 	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
@@ -270,8 +272,8 @@ func (r *Records) changed(what, key string, stored item) error {
 	return e
 }
 
-// expires returns the end of a record that ends or begins anew now. The operator's program may not know the workers' retention, so the
-// record keeps at least the end that it has.
+// expires returns the end of a record that ends or begins anew now. The operator's program may not know the workers' retention,
+// so the record keeps at least the end that it has.
 func (r *Records) expires(seen View) int64 {
 	return max(seen.Ends.Unix(), r.opts.Now().Add(r.opts.Retention+time.Second-1).Unix())
 }

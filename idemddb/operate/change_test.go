@@ -17,7 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
-// A worker that lives on after an operator has taken its claim away writes nothing, and its wrapper acknowledges a success or not.
+// A worker that lives on after an operator has taken its claim away writes nothing, and its wrapper acknowledges a success or
+// not.
 func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		t := d.t
@@ -492,8 +493,8 @@ func TestForgetDoesNotDeleteAMessageThatItHasNotSeen(t *testing.T) {
 	}
 }
 
-// The answer to the first write of Forget is lost, and the worker completes before the SDK sends the write again. The second try is
-// refused with the completed record, which has the operator's stamp and was never shown.
+// The answer to the first write of Forget is lost, and the worker completes before the SDK sends the write again. The second try
+// is refused with the completed record, which has the operator's stamp and was never shown.
 func TestForgetDoesNotDeleteWhatAWorkerWroteBetweenTwoTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
@@ -526,7 +527,8 @@ func TestForgetDoesNotDeleteWhatAWorkerWroteBetweenTwoTries(t *testing.T) {
 	})
 }
 
-// The SDK sends a request again whose answer was lost. The change is made once, and its own second try is not taken for another operator.
+// The SDK sends a request again whose answer was lost. The change is made once, and its own second try is not taken for another
+// operator.
 func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 

@@ -1,12 +1,13 @@
-// Package operate looks at records and changes them by hand: for a key that is stuck, for one that failed and whose cause is mended, for
-// messages that cannot be sent, for a record that must go. The command idem is built on it.
+// Package operate looks at records and changes them by hand: for a key that is stuck, for one that failed and whose cause is
+// mended, for messages that cannot be sent, for a record that must go. The command idem is built on it.
 //
 //	records, err := operate.New(store, client)
 //	seen, err := records.Look(ctx, "p-9")
 //	err = records.Reopen(ctx, seen, "anna", "account 7 has its currency now")
 //
-// Each change is a conditional write on the record as it was shown. If a worker or another operator has changed it meanwhile, the change
-// is not made, and returns [ErrChanged]. Who made the change, when and why stay in the record's attribute op, until the next change.
+// Each change is a conditional write on the record as it was shown. If a worker or another operator has changed it meanwhile, the
+// change is not made, and returns [ErrChanged]. Who made the change, when and why stay in the record's attribute op, until the
+// next change.
 //
 //	status      what is true                                        what can be done
 //	held        a worker has claimed the key                        wait; Release, Fail
@@ -20,8 +21,8 @@
 //
 // View.SecondRun says why the work of a key may have been done twice, and List finds such keys (Selection.Twice).
 //
-// Held and stuck differ by the clock of this program: with a wrong one, a worker that lives may be shown as stuck. The change itself is
-// fenced on the lease that was shown, not on the time.
+// Held and stuck differ by the clock of this program: with a wrong one, a worker that lives may be shown as stuck. The change
+// itself is fenced on the lease that was shown, not on the time.
 //
 // A change takes a claim away from a worker that may still live. None of the worker's writes is accepted after it:
 //
@@ -34,6 +35,6 @@
 //
 // # Permissions
 //
-// Look and Result need dynamodb:GetItem on the table; List dynamodb:Scan, and with Options.UnsentIndex dynamodb:Query on the index and
-// dynamodb:GetItem; the changes dynamodb:UpdateItem; Forget dynamodb:DeleteItem as well; Send what its senders need.
+// Look and Result need dynamodb:GetItem on the table; List dynamodb:Scan, and with Options.UnsentIndex dynamodb:Query on the
+// index and dynamodb:GetItem; the changes dynamodb:UpdateItem; Forget dynamodb:DeleteItem as well; Send what its senders need.
 package operate

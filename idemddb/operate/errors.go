@@ -7,9 +7,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// The errors of this package, for errors.Is. After each of them the change was not made. A Forget that is refused between its two writes
-// stays in the record as its last change by an operator, and nothing else was written. After any other error of a change the outcome is
-// unknown: look again. Repeating a change with the same View is safe: it is made at most once.
+// The errors of this package, for errors.Is. After each of them the change was not made. A Forget that is refused between its two
+// writes stays in the record as its last change by an operator, and nothing else was written. After any other error of a change
+// the outcome is unknown: look again. Repeating a change with the same View is safe: it is made at most once.
 var (
 	// ErrNoRecord: the key has no record. Check the namespace and the text of the key.
 	ErrNoRecord = errors.New("no record")

@@ -7,14 +7,14 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The expressions
-// of the workers stand in expr.go of package idemddb; what is said here of their conditions refers to it.
+// This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The
+// expressions of the workers stand in expr.go of package idemddb; what is said here of their conditions refers to it.
 
-// fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker but one
-// changes one of them:
+// fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker
+// but one changes one of them:
 //
-//   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same. So nt, which only
-//     they write, need not be compared
+//   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same. So nt,
+//     which only they write, need not be compared
 //   - a renewal changes lease; so a worker that lives refuses the operator, who has to look again
 //   - a release changes lease, a completion and a failure change st, giving back a claim whose work never began changes att
 //   - an effect's completion sets tx; sending all of its messages, and parking the last, changes the TTL attribute, due or ends
@@ -56,23 +56,23 @@ func (r *Records) unchanged(stored item) expression {
 	return e
 }
 
-// noMessages joins unchanged for a deletion: an unsent or a parked message is never deleted along with its record, unless the operator
-// has said so.
+// noMessages joins unchanged for a deletion: an unsent or a parked message is never deleted along with its record, unless the
+// operator has said so.
 const noMessages = " AND attribute_not_exists(outbox) AND attribute_not_exists(parked)"
 
 // Each update keeps who changed the record, when and why, in op.
 const (
 	// updateRelease lets the next claim have the key. The claim that held it is fenced although own and fence stay: every write of a
 	// worker demands lease > 0, its completion (condHeld), its failure and its renewal alike. So a worker that still lives loses its
-	// claim: its handler's context is cancelled, and a completion after that is refused. If its
-	// handler succeeds all the same, the work is done, and its message is not run again (idemddb.Claim.IsDone), because own and fence stay. With
-	// effects nothing was written, and the message comes back.
+	// claim: its handler's context is cancelled, and a completion after that is refused. If its handler succeeds all the same, the
+	// work is done, and its message is not run again (idemddb.Claim.IsDone), because own and fence stay. With effects nothing was
+	// written, and the message comes back.
 	//
-	// Two writes of that worker are accepted: its own release, which says that the key is free, as the operator did, and its transaction
-	// or completion that arrived before this write, which then finds another st and refuses the operator.
+	// Two writes of that worker are accepted: its own release, which says that the key is free, as the operator did, and its
+	// transaction or completion that arrived before this write, which then finds another st and refuses the operator.
 	//
-	// The lease becomes −1, so that the next claim knows that the work may have begun (Claim.Takeover). With Options.NoTakeover such a
-	// claim would end the key. There, as nt of the record says, it becomes 0, because the operator knows the outcome.
+	// The lease becomes −1, so that the next claim knows that the work may have begun (Claim.Takeover). With Options.NoTakeover such
+	// a claim would end the key. There, as nt of the record says, it becomes 0, because the operator knows the outcome.
 	updateRelease = "SET lease = :lease, op = :op"
 
 	// updateFail ends the key. A worker that still holds it is fenced, because every write of it demands st = INPROGRESS. Its wrapper
@@ -88,9 +88,9 @@ const (
 	// updateStamp only keeps the change. It stands before a deletion, so that backups and streams of the table show who deleted the
 	// record and why; and before messages are sent, so that of two operators one sends them.
 	//
-	// A deletion leaves nothing that fences by its attributes, and needs nothing: every write of a worker demands its own owner token in
-	// the record, so it is refused and creates nothing. A worker whose record is gone is done if its handler succeeds, and its effects
-	// are not written. A claim that arrives late may create the record anew, as it may after Time to Live has deleted one. A
+	// A deletion leaves nothing that fences by its attributes, and needs nothing: every write of a worker demands its own owner token
+	// in the record, so it is refused and creates nothing. A worker whose record is gone is done if its handler succeeds, and its
+	// effects are not written. A claim that arrives late may create the record anew, as it may after Time to Live has deleted one. A
 	// transaction that commits without a claim (Store.Commit) may do so too, as long as its request is valid, up to 15 minutes: its
 	// effects then happen again. The documentation of Forget says so.
 	updateStamp = "SET op = :op"

@@ -13,16 +13,17 @@ import (
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
-// List calls found with each record of the namespace that fits the selection, in no order. It calls found and Selection.Progress in the
-// goroutine of its caller, one after the other. An error of found ends it.
+// List calls found with each record of the namespace that fits the selection, in no order. It calls found and Selection.Progress
+// in the goroutine of its caller, one after the other. An error of found ends it.
 //
-// It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only unsent
-// messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the Budget ends.
+// It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only
+// unsent messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the
+// Budget ends.
 //
 // The reads are eventually consistent, so a record may be shown as it was a second ago; a change of it is refused then.
 //
-// After an error the Progress is true, and its Cursor goes on where the call stopped; no record is missing behind it, and some may be
-// found again.
+// After an error the Progress is true, and its Cursor goes on where the call stopped; no record is missing behind it, and some
+// may be found again.
 func (r *Records) List(ctx context.Context, s Selection, found func(View) error) (Progress, error) {
 	if err := s.validate(); err != nil {
 		return Progress{Cursor: s.Cursor}, err
@@ -92,7 +93,8 @@ func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput
 
 var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
 
-// readEach reads the records of one page of the index at the rate and while the budget lasts, and reports the progress after each.
+// readEach reads the records of one page of the index at the rate and while the budget lasts, and reports the progress after
+// each.
 func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	for _, key := range items {
 		if l.progress.Units >= l.selection.Budget {
@@ -115,8 +117,8 @@ func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	return nil
 }
 
-// readRecord reads one record and calls found with it if it is selected. A record that is gone or no longer fits is passed over, because
-// the index is behind the table.
+// readRecord reads one record and calls found with it if it is selected. A record that is gone or no longer fits is passed over,
+// because the index is behind the table.
 func (l *indexListing) readRecord(ctx context.Context, key item) error {
 	v, used, err := l.records.again(ctx, key)
 	l.progress.Read++

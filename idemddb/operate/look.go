@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
-// Look reads the record of a key. It takes the key as the workers claim it, also one that is stored as its digest. It costs one request
-// and a read unit for each 4 KB.
+// Look reads the record of a key. It takes the key as the workers claim it, also one that is stored as its digest. It costs one
+// request and a read unit for each 4 KB.
 //
 // Errors: ErrNoRecord; idemddb.ErrBadKey; the error of DynamoDB.
 func (r *Records) Look(ctx context.Context, key string) (View, error) {
@@ -45,7 +45,8 @@ func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInpu
 	return r.view(out.Item), units(out.ConsumedCapacity), nil
 }
 
-// maxCut is how often an item is read whose answer is cut off. The SDK does not ask again for such an answer, and that of a part of a result is long.
+// maxCut is how often an item is read whose answer is cut off. The SDK does not ask again for such an answer, and that of a part
+// of a result is long.
 const maxCut = 3
 
 // get reads an item, and what that costs.

@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// API is the part of the DynamoDB API that Records uses; *dynamodb.Client fits. Look needs GetItem, List needs Scan, or Query with an
-// index, the changes need UpdateItem, and Forget needs DeleteItem as well.
+// API is the part of the DynamoDB API that Records uses; *dynamodb.Client fits. Look needs GetItem, List needs Scan, or Query
+// with an index, the changes need UpdateItem, and Forget needs DeleteItem as well.
 type API interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
@@ -28,8 +28,8 @@ type Records struct {
 	opts  idemddb.Options // of the store
 }
 
-// New returns the records of a store. Make the store with the options of the workers: the names of the attributes, the hashing of keys,
-// the clock skew and the retention count here, too, and Send needs Options.Senders.
+// New returns the records of a store. Make the store with the options of the workers: the names of the attributes, the hashing of
+// keys, the clock skew and the retention count here, too, and Send needs Options.Senders.
 //
 // The errors name the argument. A store that IDEMDDB_DISABLED has turned off is an error, because it writes nothing.
 func New(store *idemddb.Store, api API) (*Records, error) {

@@ -12,10 +12,12 @@ import (
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
-// Result returns the result of a record: View.Result, or what its parts in the table have. It returns nil for a result that idemddb.Options.Results
-// keeps. What is sealed is returned as it is stored. It costs a request and up to 98 read units for each part of 390 KB.
+// Result returns the result of a record: View.Result, or what its parts in the table have. It returns nil for a result that
+// idemddb.Options.Results keeps. What is sealed is returned as it is stored. It costs a request and up to 98 read units for each
+// part of 390 KB.
 //
-// Errors: idemddb.ErrResultOmitted, if a part is gone; idemddb.ErrCorrupt, if the parts are not what was put; the error of DynamoDB.
+// Errors: idemddb.ErrResultOmitted, if a part is gone; idemddb.ErrCorrupt, if the parts are not what was put; the error of
+// DynamoDB.
 func (r *Records) Result(ctx context.Context, seen View) ([]byte, error) {
 	parts := r.parts(seen)
 	if len(parts) == 0 {
@@ -65,8 +67,9 @@ func (r *Records) parts(seen View) []*dynamodb.GetItemInput {
 	return reads
 }
 
-// forgetResult deletes the parts of the result of a record that is deleted. They have keys of their own, with the owner token of that record, so
-// no other record names them, and nothing waits for their end. Those of a worker that died or was overtaken are left to Time to Live.
+// forgetResult deletes the parts of the result of a record that is deleted. They have keys of their own, with the owner token of
+// that record, so no other record names them, and nothing waits for their end. Those of a worker that died or was overtaken are
+// left to Time to Live.
 func (r *Records) forgetResult(ctx context.Context, seen View) error {
 	for _, key := range r.parts(seen) {
 		if _, err := r.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: key.TableName, Key: key.Key}); err != nil {

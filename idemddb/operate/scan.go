@@ -79,8 +79,8 @@ func (l *listing) run(ctx context.Context) (Progress, error) {
 	return l.progress, err
 }
 
-// startScans starts a goroutine for each segment that is not done, and returns the channel of their pages. The channel is closed when all
-// of them have ended, so that its reader waits for them.
+// startScans starts a goroutine for each segment that is not done, and returns the channel of their pages. The channel is closed
+// when all of them have ended, so that its reader waits for them.
 func (l *listing) startScans(ctx context.Context) <-chan page {
 	pages := make(chan page)
 
@@ -184,7 +184,8 @@ func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<
 	}
 }
 
-// scanInput returns the request for the first page of a segment behind its cursor. scan sets the limit of each page, by the budget.
+// scanInput returns the request for the first page of a segment behind its cursor. scan sets the limit of each page, by the
+// budget.
 func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
 	filter := l.selection.filter(l.records)
 

@@ -7,16 +7,18 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// A SecondRun says that the work of a key began more than once, or begins again with the next claim, and why. A record keeps the last
-// takeover, the last change of an operator and the last worker; the changes before them are in the table's stream, which `idem audit` reads.
+// A SecondRun says that the work of a key began more than once, or begins again with the next claim, and why. A record keeps the
+// last takeover, the last change of an operator and the last worker; the changes before them are in the table's stream, which
+// `idem audit` reads.
 type SecondRun struct {
 	Why []Reason `json:"why"` // at least one
 
-	// LeaseEnded is the end of the lease that was taken over last: the run of the worker before lasted that long, or longer. Zero if none was.
+	// LeaseEnded is the end of the lease that was taken over last: the run of the worker before lasted that long, or longer. Zero if
+	// none was.
 	LeaseEnded time.Time `json:"lease_ended,omitzero"`
 
-	// Staged says that the key was completed together with staged effects (idemddb.Stage). They happened once, by whichever run. Anything else
-	// that the handler did may have happened with each run.
+	// Staged says that the key was completed together with staged effects (idemddb.Stage). They happened once, by whichever run.
+	// Anything else that the handler did may have happened with each run.
 	Staged bool `json:"staged,omitempty"`
 
 	// Pending says that the second run has not begun: nobody has claimed the key since it was released, given back or reopened.
@@ -26,7 +28,8 @@ type SecondRun struct {
 // A Reason is why the work of a key began again.
 type Reason string
 
-// The reasons. After a retry it is known what the run before has answered: an error. After each of the others it is not known what it has done.
+// The reasons. After a retry it is known what the run before has answered: an error. After each of the others it is not known
+// what it has done.
 const (
 	TakenOver    Reason = "takeover"          // the lease of the worker ran out, and another one took the key over
 	WasReleased  Reason = "release"           // an operator released the claim of a worker
@@ -36,8 +39,8 @@ const (
 	ReasonAbsent Reason = "not known"         // the record is of a worker that did not write down what it took over
 )
 
-// secondRun reads the attributes by which a record says that its work began again; nil if it did not. They are read by themselves, because no
-// claim depends on them, and one of another type counts as none.
+// secondRun reads the attributes by which a record says that its work began again; nil if it did not. They are read by
+// themselves, because no claim depends on them, and one of another type counts as none.
 func secondRun(v *View) *SecondRun {
 	took, hasTook := record.NumberOf(v.stored[record.Took])
 	tookAt, _ := record.NumberOf(v.stored[record.TookAt])
@@ -95,8 +98,8 @@ func (s *SecondRun) addRest(v *View, hasTook bool, took, previous int64) {
 	}
 }
 
-// hasNotBegun reports whether the record shows that no claim's work began since the only event that opened the key for a second run. Where the
-// record does not show it, the second run is taken to have begun.
+// hasNotBegun reports whether the record shows that no claim's work began since the only event that opened the key for a second
+// run. Where the record does not show it, the second run is taken to have begun.
 func (s *SecondRun) hasNotBegun(v *View, took, previous int64) bool {
 	lease, _ := record.NumberOf(v.stored[record.Lease])
 
@@ -115,8 +118,8 @@ func (s *SecondRun) hasNotBegun(v *View, took, previous int64) bool {
 // isRetry reports whether the key ran again only because its handler had returned an error.
 func (s *SecondRun) isRetry() bool { return slices.Equal(s.Why, []Reason{WasRetried}) }
 
-// secondRunIsBefore reports whether the record shows that the second run began before a time. It began before the key was completed, and before
-// the lease of the last claim ended. A record that shows neither is not before any time.
+// secondRunIsBefore reports whether the record shows that the second run began before a time. It began before the key was
+// completed, and before the lease of the last claim ended. A record that shows neither is not before any time.
 func (v *View) secondRunIsBefore(since time.Time) bool {
 	last := v.Done
 	if last.IsZero() {

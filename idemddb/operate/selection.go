@@ -17,15 +17,15 @@ type Selection struct {
 	Request string   // last claimed by the worker with this request id, as it stands in logs
 	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
 
-	// Twice selects the records whose work may have been done twice: View.SecondRun has a reason other than a retry. Retries adds those that
-	// ran again because their handler had returned an error, and is nothing without Twice. Since leaves out the records which show that the
-	// second run began before it; a record that does not show when is selected. Zero is no limit.
+	// Twice selects the records whose work may have been done twice: View.SecondRun has a reason other than a retry. Retries adds
+	// those that ran again because their handler had returned an error, and is nothing without Twice. Since leaves out the records
+	// which show that the second run began before it; a record that does not show when is selected. Zero is no limit.
 	Twice, Retries bool
 	Since          time.Time
 
-	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far, and
-	// List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error. Defaults
-	// to 10,000: about 80 MB of records, for about $0.00125.
+	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far,
+	// and List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error.
+	// Defaults to 10,000: about 80 MB of records, for about $0.00125.
 	Budget float64
 
 	// Rate is how many read units a second the call may use, on average. Negative is an error. Defaults to 0: no limit.
@@ -89,8 +89,8 @@ func (s *Selection) fits(v *View) bool {
 	}
 }
 
-// filter returns a condition by which DynamoDB leaves out records that fits would refuse. DynamoDB bills the reads anyway, but does not
-// send the records.
+// filter returns a condition by which DynamoDB leaves out records that fits would refuse. DynamoDB bills the reads anyway, but
+// does not send the records.
 func (s *Selection) filter(r *Records) expression {
 	e := expression{
 		text: "begins_with(#pk, :namespace) AND attribute_not_exists(part)", names: map[string]string{"#pk": r.opts.PartitionKey},

@@ -26,8 +26,9 @@ const (
 	Corrupt   Status = "corrupt"   // the record is of another format version, or not one of this package
 )
 
-// View is a record as it was read. A change is made only if the record is still as its View says. A View that did not come from Look, List
-// or a change cannot be changed. All times are by the clocks of the workers that wrote them; zero means that the record does not say.
+// View is a record as it was read. A change is made only if the record is still as its View says. A View that did not come from
+// Look, List or a change cannot be changed. All times are by the clocks of the workers that wrote them; zero means that the
+// record does not say.
 type View struct {
 	Namespace string `json:"namespace"` // of the Store
 	Key       string `json:"key"`       // as it is stored behind the namespace; "sha256:" and the digest of a key that is long or hashed
@@ -46,8 +47,8 @@ type View struct {
 	Ends     time.Time `json:"ends,omitzero"`     // end of the retention
 	Cause    string    `json:"cause,omitempty"`   // text of the last failure
 
-	// NoTakeover says that the last claim was made with idemddb.Options.NoTakeover. When its lease runs out, a next claim of such a worker
-	// ends the key as failed, because nobody knows whether the effect happened.
+	// NoTakeover says that the last claim was made with idemddb.Options.NoTakeover. When its lease runs out, a next claim of such a
+	// worker ends the key as failed, because nobody knows whether the effect happened.
 	NoTakeover bool `json:"no_takeover,omitempty"`
 
 	PreviousTrace string     `json:"previous_trace,omitempty"` // the traceparent that the last claim found; "" for none
@@ -140,8 +141,8 @@ func messages(rec *record.Stored) []Message {
 	return ms
 }
 
-// showResult shows a result by the type of its attribute: the bytes themselves, the name of a large result that is kept elsewhere, or the
-// mark of one that was not kept.
+// showResult shows a result by the type of its attribute: the bytes themselves, the name of a large result that is kept
+// elsewhere, or the mark of one that was not kept.
 func (v *View) showResult(stored types.AttributeValue) {
 	stored, v.ResultSealed = record.ResultIn(stored)
 

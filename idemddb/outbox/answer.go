@@ -42,8 +42,9 @@ func answer(target string, err error) error {
 	}
 }
 
-// isPermanent reports whether no later try can send the message. For a single message the service says whose fault the failure is. For a
-// whole request it does not, and the SDK calls throttled and denied requests faults of the client, too; so their codes must be known.
+// isPermanent reports whether no later try can send the message. For a single message the service says whose fault the failure
+// is. For a whole request it does not, and the SDK calls throttled and denied requests faults of the client, too; so their codes
+// must be known.
 func isPermanent(err error) bool {
 	if entry, ok := errors.AsType[*entryError](err); ok {
 		return entry.Fault == smithy.FaultClient && !mayPass(entry.Code)
@@ -81,8 +82,8 @@ func isInvalid(code string) bool {
 	}
 }
 
-// mayPass reports whether a refusal is one of the rate, of a permission or of a KMS key. A service may call it the sender's fault, but
-// time or an operator mends it.
+// mayPass reports whether a refusal is one of the rate, of a permission or of a KMS key. A service may call it the sender's
+// fault, but time or an operator mends it.
 func mayPass(code string) bool {
 	code = strings.ToLower(code)
 
@@ -90,7 +91,8 @@ func mayPass(code string) bool {
 		strings.HasPrefix(code, "kms")
 }
 
-// errorCode is the service's code for an error, or "" for an error that is not the service's. SQS puts its name before some codes.
+// errorCode is the service's code for an error, or "" for an error that is not the service's. SQS puts its name before some
+// codes.
 func errorCode(err error) string {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

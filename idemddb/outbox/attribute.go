@@ -15,8 +15,8 @@ const sequenceAttribute = "idemddb-sequence"
 // attribute is a message attribute of SQS and SNS.
 type attribute struct{ name, dataType, value string }
 
-// attributes returns the caller's attributes and then the library's own. The library's own attributes come last, so that they replace
-// others of the same name.
+// attributes returns the caller's attributes and then the library's own. The library's own attributes come last, so that they
+// replace others of the same name.
 func attributes(m idemddb.Message) []attribute {
 	as := make([]attribute, 0, len(m.Attributes)+2)
 	for name, value := range m.Attributes {

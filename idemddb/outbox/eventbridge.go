@@ -22,25 +22,25 @@ type EventBridgeAPI interface {
 // maxEventBytes is below 1 MB, which one request must not reach.
 const maxEventBytes = 1_000_000 - 1
 
-// sequenceResource is what the Sequence follows in an event's resources, as the id follows delivery.IDResource. Rules match on these prefixes:
-// {"resources": [{"prefix": "idemddb:"}]}.
+// sequenceResource is what the Sequence follows in an event's resources, as the id follows delivery.IDResource. Rules match on
+// these prefixes: {"resources": [{"prefix": "idemddb:"}]}.
 const sequenceResource = "idemddb-sequence:"
 
 var errEventAttributes = fmt.Errorf("%w: an event has no message attributes; put them into the body", ErrPermanent)
 
-// EventBridge returns a sender of one kind of event to an event bus, given by its name or its ARN. The account's default bus has the
-// name "default". Every event has the same source and detail-type, so that a program with several kinds of events has a sender for
-// each; naming their entries in Options.Senders after the detail-type makes Message.To the kind of the event.
+// EventBridge returns a sender of one kind of event to an event bus, given by its name or its ARN. The account's default bus has
+// the name "default". Every event has the same source and detail-type, so that a program with several kinds of events has a
+// sender for each; naming their entries in Options.Senders after the detail-type makes Message.To the kind of the event.
 //
 // Message.Body is the event's detail and must be a JSON object. Requests hold at most 10 events and less than 1 MB.
 //
-// An event has no attributes. The id travels in its resources as "idemddb:" and the id, and a Sequence as "idemddb-sequence:" and the
-// number. EventBridge gives every sending a new event id, so that the event id is no key for a receiver. A message with Attributes is
-// permanently refused. Group is not sent, and there is no order.
+// An event has no attributes. The id travels in its resources as "idemddb:" and the id, and a Sequence as "idemddb-sequence:" and
+// the number. EventBridge gives every sending a new event id, so that the event id is no key for a receiver. A message with
+// Attributes is permanently refused. Group is not sent, and there is no order.
 //
-// EventBridge's success means that it accepted an event, and not that a rule matched it or that a target received it. It also accepts
-// events for a bus that does not exist. A rule's target needs a dead-letter queue of its own, or an event that cannot be delivered
-// is lost after 24 hours.
+// EventBridge's success means that it accepted an event, and not that a rule matched it or that a target received it. It also
+// accepts events for a bus that does not exist. A rule's target needs a dead-letter queue of its own, or an event that cannot be
+// delivered is lost after 24 hours.
 //
 // The function needs events:PutEvents on the bus.
 //
@@ -96,8 +96,9 @@ func (b *eventBus) request(ctx context.Context, ms []idemddb.Message) ([]error, 
 	return answers, nil
 }
 
-// entries returns the entries of the request and their places in ms. A message with attributes has no entry, because an event has no
-// attributes: its answer is errEventAttributes. The answer of each other message is errNoAnswer until EventBridge has answered.
+// entries returns the entries of the request and their places in ms. A message with attributes has no entry, because an event has
+// no attributes: its answer is errEventAttributes. The answer of each other message is errNoAnswer until EventBridge has
+// answered.
 func (b *eventBus) entries(ms []idemddb.Message, answers []error) (entries []types.PutEventsRequestEntry, places []int) {
 	for i, m := range ms {
 		if answers[i] = errNoAnswer; len(m.Attributes) > 0 {

@@ -31,8 +31,8 @@ func ExampleSQS() {
 	// idemddb-sequence 7
 }
 
-// On a FIFO queue a message waits for the one before it in its message group. Here the first message for ann fails: the second one
-// is not tried, and bob's message is sent.
+// On a FIFO queue a message waits for the one before it in its message group. Here the first message for ann fails: the second
+// one is not tried, and bob's message is sent.
 func ExampleSQS_fifo() {
 	client := &services{fails: map[string]failure{"ann 1": {code: "InternalError"}}}
 	receipts := outbox.SQS(client, "https://sqs.eu-west-1.amazonaws.com/111122223333/receipts.fifo")
@@ -50,7 +50,8 @@ func ExampleSQS_fifo() {
 	// <nil>
 }
 
-// Messages can arrive in another order than they were staged in, and each only once, so that their ids do not show the order. The sequence does.
+// Messages can arrive in another order than they were staged in, and each only once, so that their ids do not show the order. The
+// sequence does.
 func ExampleSNS() {
 	limit := 10 // the topic's MaximumMessageSize
 	topic := &services{refuse: func(bodies []string) error {

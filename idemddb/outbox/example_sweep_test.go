@@ -19,7 +19,8 @@ func printed(_ context.Context, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }
 
-// unsent is a table with one completed key, whose process died 5 minutes ago, before it sent the message, and a Store with a sender.
+// unsent is a table with one completed key, whose process died 5 minutes ago, before it sent the message, and a Store with a
+// sender.
 func unsent() (*idemddb.Store, *idemddbtest.DB) {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))

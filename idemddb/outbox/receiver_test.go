@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// The keys that docs/outbox.md names pick the id out of what a receiver gets: the same key for each sending, and another one for each
-// message.
+// The keys that docs/outbox.md names pick the id out of what a receiver gets: the same key for each sending, and another one for
+// each message.
 func TestReceiversKeysPickTheID(t *testing.T) {
 	t.Parallel()
 

@@ -28,18 +28,18 @@ const maxSNSBytes = 256 << 10
 // whose MaximumMessageSize was raised, to at most 1 MiB, accepts it, and any other topic refuses it, so that it is parked. A
 // topic that takes less refuses a whole request, whose messages are then sent one by one.
 //
-// The id travels as the message attribute idemddb-id of type String, and a Sequence as idemddb-sequence of type Number. A subscribed
-// queue with raw message delivery gets them as its own message attributes; without it they are in MessageAttributes of the
-// envelope in the body. A message with more than ten attributes is not delivered to a queue with raw message delivery: SNS accepts
-// it and discards it there.
+// The id travels as the message attribute idemddb-id of type String, and a Sequence as idemddb-sequence of type Number. A
+// subscribed queue with raw message delivery gets them as its own message attributes; without it they are in MessageAttributes of
+// the envelope in the body. A message with more than ten attributes is not delivered to a queue with raw message delivery: SNS
+// accepts it and discards it there.
 //
 // On a FIFO topic, whose ARN ends in .fifo, a message goes into the message group Message.Group, or into a group of its own if
-// Group is empty, and its id is its MessageDeduplicationId. Of one message group, one message is sent at a time: the next one waits
-// for the answer, and a failure stops the group. A standard topic passes Group on to subscribed standard queues as the tenant of
-// their fair queue, and nothing keeps an order by it.
+// Group is empty, and its id is its MessageDeduplicationId. Of one message group, one message is sent at a time: the next one
+// waits for the answer, and a failure stops the group. A standard topic passes Group on to subscribed standard queues as the
+// tenant of their fair queue, and nothing keeps an order by it.
 //
-// The client must be one of the topic's Region. SNS refuses a topic of another Region as an invalid parameter, and the messages are
-// then parked.
+// The client must be one of the topic's Region. SNS refuses a topic of another Region as an invalid parameter, and the messages
+// are then parked.
 //
 // The function needs sns:Publish on the topic, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //

@@ -26,12 +26,13 @@ const maxSQSBytes = 1 << 20
 // Requests hold at most 10 messages and 1 MiB. The id travels as the message attribute idemddb-id of type String, and a Sequence
 // as idemddb-sequence of type Number.
 //
-// On a FIFO queue, whose URL ends in .fifo, a message goes into the message group Message.Group, or into a group of its own if Group
-// is empty, and its id is its MessageDeduplicationId. Of one message group, one message is sent at a time: the next one waits for
-// the answer, and a failure stops the group. So ten messages of one group cost ten requests, and ten of ten groups cost one.
+// On a FIFO queue, whose URL ends in .fifo, a message goes into the message group Message.Group, or into a group of its own if
+// Group is empty, and its id is its MessageDeduplicationId. Of one message group, one message is sent at a time: the next one
+// waits for the answer, and a failure stops the group. So ten messages of one group cost ten requests, and ten of ten groups cost
+// one.
 //
-// On a standard queue Group is sent as MessageGroupId, too. Such a queue keeps no order by it; it treats the group as a tenant of a
-// fair queue and keeps one tenant's backlog from delaying the others. A message without a Group has no tenant.
+// On a standard queue Group is sent as MessageGroupId, too. Such a queue keeps no order by it; it treats the group as a tenant of
+// a fair queue and keeps one tenant's backlog from delaying the others. A message without a Group has no tenant.
 //
 // The function needs sqs:SendMessage on the queue, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //

@@ -14,8 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
-// API is the part of the DynamoDB API with which the sweep finds records; *dynamodb.Client fits. The Store's own client removes what was
-// sent.
+// API is the part of the DynamoDB API with which the sweep finds records; *dynamodb.Client fits. The Store's own client removes
+// what was sent.
 type API interface {
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
@@ -34,12 +34,13 @@ type Report struct {
 // sweepAfter is how old a completion must be before the sweep sends its messages: its own process sends them at once.
 const sweepAfter = time.Minute
 
-// Sweep sends the messages of all records of the Store's namespace that are unsent for more than a minute. It is to be called each
-// minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an index by a
-// scan of the table. Two sweeps at a time do no harm.
+// Sweep sends the messages of all records of the Store's namespace that are unsent for more than a minute. It is to be called
+// each minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an
+// index by a scan of the table. Two sweeps at a time do no harm.
 //
-// It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
-// reached then is for the next one. The error joins those of all records; the other records are done all the same.
+// It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record,
+// and the requests of the senders. It ends with ctx; what it has not reached then is for the next one. The error joins those of
+// all records; the other records are done all the same.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	if api == nil {
 		panic("outbox: Sweep: api: must not be nil")
@@ -113,8 +114,8 @@ func (w *sweep) sendAll(ctx context.Context, page []map[string]types.AttributeVa
 	}
 }
 
-// shuffle changes the order of the queries, or of the records of a page. A target that hangs is not asked for a while, and that must not
-// always keep the sweep from the same records.
+// shuffle changes the order of the queries, or of the records of a page. A target that hangs is not asked for a while, and that
+// must not always keep the sweep from the same records.
 func shuffle[T any](all []T) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the order is no secret
 }
@@ -152,8 +153,8 @@ func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue)
 	}
 }
 
-// sendStored sends the messages of a record and adds the outcome to the report. An error does not end the sweep, because the messages of
-// other records do not depend on it.
+// sendStored sends the messages of a record and adds the outcome to the report. An error does not end the sweep, because the
+// messages of other records do not depend on it.
 func (w *sweep) sendStored(ctx context.Context, stored map[string]types.AttributeValue) {
 	done, err := w.store.SendStored(ctx, stored, false)
 	if err != nil {

@@ -222,8 +222,8 @@ func TestTheSweepSendsWhatIsOlderThanAMinute(t *testing.T) {
 	})
 }
 
-// The number of partitions is raised for the sweep first, then for one worker after the other. What a worker left in a partition stays in it while a
-// part of its messages is left.
+// The number of partitions is raised for the sweep first, then for one worker after the other. What a worker left in a partition
+// stays in it while a part of its messages is left.
 func TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards(t *testing.T) {
 	t.Parallel()
 	eachSweep(t, func(a *account, index string) {
@@ -263,8 +263,8 @@ func TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards(t *testing.T) {
 	})
 }
 
-// The relay is deployed with more partitions first, then one worker after the other, as docs/outbox.md says. Old and new workers commit all the
-// time, the relay sweeps meanwhile, and each message fails at first. None is lost.
+// The relay is deployed with more partitions first, then one worker after the other, as docs/outbox.md says. Old and new workers
+// commit all the time, the relay sweeps meanwhile, and each message fails at first. None is lost.
 func TestEveryMessageArrivesWhileTheNumberOfShardsIsRaised(t *testing.T) {
 	t.Parallel()
 	eachSweep(t, func(a *account, index string) {

@@ -24,8 +24,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// These tests use the SDK's own clients against a server, so that what goes over the wire is what the services document, and what they
-// answer arrives as what the senders expect.
+// These tests use the SDK's own clients against a server, so that what goes over the wire is what the services document, and what
+// they answer arrives as what the senders expect.
 
 // wire is a server that keeps the bodies of its requests and answers with one text.
 type wire struct {

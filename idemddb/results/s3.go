@@ -2,18 +2,19 @@
 //
 //	opts := &idemddb.Options{Results: results.S3(s3.NewFromConfig(cfg), bucket)}
 //
-// A result of more than 32 KB (idemddb.Options.InlineResult) is put into the bucket before the completion of its key is written. The
-// record then holds the name, the length and the SHA-256 of the object, and a replay reads the object and compares it with them. So the
-// record decides which object counts: a process that dies between the two writes leaves an object that nobody names.
+// A result of more than 32 KB (idemddb.Options.InlineResult) is put into the bucket before the completion of its key is written.
+// The record then holds the name, the length and the SHA-256 of the object, and a replay reads the object and compares it with
+// them. So the record decides which object counts: a process that dies between the two writes leaves an object that nobody names.
 //
 // # The bucket
 //
-// An object must live for longer than its record: a lifecycle rule that expires objects needs more days than Options.Retention, and
-// records of keys that failed or are never asked for again need nothing. Objects are never deleted by this package. Their names begin
-// with the namespace of the Store and a slash, so that a rule or a policy can name them by that prefix.
+// An object must live for longer than its record: a lifecycle rule that expires objects needs more days than Options.Retention,
+// and records of keys that failed or are never asked for again need nothing. Objects are never deleted by this package. Their
+// names begin with the namespace of the Store and a slash, so that a rule or a policy can name them by that prefix.
 //
-// The role needs s3:PutObject and s3:GetObject on the objects, and s3:ListBucket on the bucket. Without s3:ListBucket, S3 answers a read
-// of an object that is gone with 403 instead of 404: every replay of it is then an error instead of "done, result not kept".
+// The role needs s3:PutObject and s3:GetObject on the objects, and s3:ListBucket on the bucket. Without s3:ListBucket, S3 answers
+// a read of an object that is gone with 403 instead of 404: every replay of it is then an error instead of "done, result not
+// kept".
 package results
 
 import (
@@ -40,8 +41,8 @@ type S3API interface {
 // S3 returns an idemddb.Results that keeps each result as an object of a bucket. It is safe for concurrent use. A Put costs one
 // PutObject and a replay one GetObject. The objects are encrypted as the bucket says.
 //
-// An object that is gone (NoSuchKey) is idemddb.ErrResultOmitted. Every other error of a read, as a bucket that is missing, an access
-// that is denied or an object in an archive, is an error of the replay, because it can be mended.
+// An object that is gone (NoSuchKey) is idemddb.ErrResultOmitted. Every other error of a read, as a bucket that is missing, an
+// access that is denied or an object in an archive, is an error of the replay, because it can be mended.
 //
 // A bucket without a name is an error of every call. S3 panics for a nil api.
 func S3(api S3API, bucket string) idemddb.Results {

@@ -37,7 +37,8 @@ func (h *harness) settleTogether(s *idemddb.Store, prefix string, effects ...ide
 	return wait()
 }
 
-// settleIn is settleTogether for a group: when it returns, all of the work waits for others of the group, and wait returns how it ended.
+// settleIn is settleTogether for a group: when it returns, all of the work waits for others of the group, and wait returns how it
+// ended.
 func (h *harness) settleIn(group *engine.Group, s *idemddb.Store, prefix string, effects ...idemddb.Effects) (wait func() []idemddb.Ending) {
 	h.Helper()
 

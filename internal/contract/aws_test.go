@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/contract"
 )
 
-// The contract on DynamoDB itself, or on what AWS_ENDPOINT_URL names. `make aws` runs it in the user's own account. The names of its tables
-// begin with IDEMDDB_ACCEPTANCE, and the test deletes them.
+// The contract on DynamoDB itself, or on what AWS_ENDPOINT_URL names. `make aws` runs it in the user's own account. The names of
+// its tables begin with IDEMDDB_ACCEPTANCE, and the test deletes them.
 func TestContractOnAWS(t *testing.T) {
 	prefix := os.Getenv("IDEMDDB_ACCEPTANCE")
 	if prefix == "" {

@@ -106,8 +106,8 @@ var batchClaimCases = append([]testCase{
 	}},
 )...)
 
-// claimFreeInDifferentWays claims six keys in a batch: released ones and ones whose lease is over, without a fingerprint, with the same one, and
-// with one of another algorithm.
+// claimFreeInDifferentWays claims six keys in a batch: released ones and ones whose lease is over, without a fingerprint, with
+// the same one, and with one of another algorithm.
 func (h *harness) claimFreeInDifferentWays(e idemddb.DynamoDB) {
 	h.Helper()
 

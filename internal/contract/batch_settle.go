@@ -158,7 +158,8 @@ var batchFaultCases = costly(
 	}},
 )
 
-// eachRequest runs a check for each of the first n requests of a batch, as first delivery and as redelivery. kind makes keys of them.
+// eachRequest runs a check for each of the first n requests of a batch, as first delivery and as redelivery. kind makes keys of
+// them.
 func (h *harness) eachRequest(n int64, check func(n int64, redelivered bool, kind string)) {
 	h.Helper()
 

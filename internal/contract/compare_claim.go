@@ -26,8 +26,8 @@ var comparisonCases = costly(
 	}},
 )
 
-// expectations are the ways in which each situation is claimed, as prefixes of keys: by a single claim, and in one batch with all others
-// as a first delivery and as a redelivery.
+// expectations are the ways in which each situation is claimed, as prefixes of keys: by a single claim, and in one batch with all
+// others as a first delivery and as a redelivery.
 var expectations = []string{"single, ", "new, ", "redelivered, "}
 
 // compareClaims claims each situation in each way.
@@ -83,8 +83,8 @@ func (h *harness) prepareSituations(s *idemddb.Store) map[string]attributes {
 	return records
 }
 
-// effect is a record as text, without its key. Of its owner token it says only whether it is the one before. It can be called on any
-// goroutine.
+// effect is a record as text, without its key. Of its owner token it says only whether it is the one before. It can be called on
+// any goroutine.
 func (h *harness) effect(key string, before attributes) string {
 	h.Helper()
 

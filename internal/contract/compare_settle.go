@@ -86,8 +86,8 @@ type outcome struct {
 
 func (one *settling) name() string { return ends[one.end].name + " when " + fates[one.fate].name }
 
-// compareSettling does every write to every fate of a claim, first alone, which says what is right, and then in a batch. Which writes of
-// a batch share a request depends on their goroutines; those that went alone are done again in another batch.
+// compareSettling does every write to every fate of a claim, first alone, which says what is right, and then in a batch. Which
+// writes of a batch share a request depends on their goroutines; those that went alone are done again in another batch.
 func (h *harness) compareSettling() {
 	h.Helper()
 
@@ -154,8 +154,8 @@ func (h *harness) settleAlone(all []*settling) map[string]outcome {
 	return outcomes
 }
 
-// settleInBatch does the writes in one batch, compares their outcomes, and returns those that did not share a request: all of them, without
-// a comparison, if a request was sent again.
+// settleInBatch does the writes in one batch, compares their outcomes, and returns those that did not share a request: all of
+// them, without a comparison, if a request was sent again.
 func (h *harness) settleInBatch(all []*settling, round string, want map[string]outcome) (alone []*settling) {
 	h.Helper()
 

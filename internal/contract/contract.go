@@ -1,8 +1,8 @@
-// Package contract holds what a Store promises on a DynamoDB, as tests that run on every engine: on the one in memory, through the
-// client of the SDK, and on DynamoDB Local.
+// Package contract holds what a Store promises on a DynamoDB, as tests that run on every engine: on the one in memory, through
+// the client of the SDK, and on DynamoDB Local.
 //
-// A wrong engine makes cases fail, one by one. It never makes the test binary panic: each answer is checked before it is used, and no
-// goroutine but that of the case itself ends the case.
+// A wrong engine makes cases fail, one by one. It never makes the test binary panic: each answer is checked before it is used,
+// and no goroutine but that of the case itself ends the case.
 package contract
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Run checks that a Store keeps its promise on an engine: every case on a table with a simple key and on one with a composite key. open
-// makes a table of the schema and returns its engine. No case depends on how long a request takes, because the Stores have a clock of
-// their own. Under -short the costly cases and the simple key are left out.
+// Run checks that a Store keeps its promise on an engine: every case on a table with a simple key and on one with a composite
+// key. open makes a table of the schema and returns its engine. No case depends on how long a request takes, because the Stores
+// have a clock of their own. Under -short the costly cases and the simple key are left out.
 func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput) Engine) {
 	t.Helper()
 

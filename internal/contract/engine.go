@@ -13,9 +13,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Engine is what the contract needs of a DynamoDB: the calls of a Store, also for effects, and a look at an item. *dynamodb.Client and *idemddbtest.DB
-// have them. Both also have BatchExecuteStatement, so that batches share requests; on an engine without it the same cases hold with
-// single requests.
+// Engine is what the contract needs of a DynamoDB: the calls of a Store, also for effects, and a look at an item.
+// *dynamodb.Client and *idemddbtest.DB have them. Both also have BatchExecuteStatement, so that batches share requests; on an
+// engine without it the same cases hold with single requests.
 type Engine interface {
 	idemddb.DynamoDB
 	idemddb.Transactor

@@ -13,9 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// FirstFailure returns the name of the first case that fails on an engine, "" if none does. It is for tests of the contract itself: of
-// wrong engines, and of requests that are changed on their way. The cases run one by one, the costly ones last, on a table with a simple
-// key and with the time of a testing/synctest bubble, so that no pause takes any time. The engine must have no sockets.
+// FirstFailure returns the name of the first case that fails on an engine, "" if none does. It is for tests of the contract
+// itself: of wrong engines, and of requests that are changed on their way. The cases run one by one, the costly ones last, on a
+// table with a simple key and with the time of a testing/synctest bubble, so that no pause takes any time. The engine must have
+// no sockets.
 //
 // Of the cases only those of batches are run if batch is true, and only the others if it is false.
 func FirstFailure(t *testing.T, batch bool, open func(t *testing.T, schema *dynamodb.CreateTableInput) Engine) (name string) {

@@ -8,7 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// foreignRecordCases say what becomes of records that something else wrote: another version of the library, another program, a person.
+// foreignRecordCases say what becomes of records that something else wrote: another version of the library, another program, a
+// person.
 var foreignRecordCases = []testCase{
 	{name: "a record of a newer version is reported, never taken or written: in progress, lease over, past its retention", check: func(h *harness) {
 		for name, age := range map[string]time.Duration{

@@ -24,8 +24,8 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, int(500*time.Millisecond), time.UTC)
 
 // harness is what a case works with: a clock, and Stores with a namespace of their own.
 //
-// Methods that demand something end the case with Fatal, as testing wants it: only on the goroutine of the case. Those whose comment
-// says so can be called on any goroutine; they report an error and go on.
+// Methods that demand something end the case with Fatal, as testing wants it: only on the goroutine of the case. Those whose
+// comment says so can be called on any goroutine; they report an error and go on.
 type harness struct {
 	testing.TB
 	*idemddbtest.Clock

@@ -14,8 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// onRequest is called in place of the nth request, the first being 1. send sends the request and returns its error; what onRequest
-// returns is what the sender gets. It is called on the goroutine of the sender, which need not be that of the case.
+// onRequest is called in place of the nth request, the first being 1. send sends the request and returns its error; what
+// onRequest returns is what the sender gets. It is called on the goroutine of the sender, which need not be that of the case.
 type onRequest func(n int64, send func() error) error
 
 // interceptor is an engine that calls a function in place of each request.

@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
-// judged gives each change of an engine to the case that has made it, because the cases share a table, and each has a clock of its own. So
-// the specification judges every change, beside what the case itself looks at.
+// judged gives each change of an engine to the case that has made it, because the cases share a table, and each has a clock of
+// its own. So the specification judges every change, beside what the case itself looks at.
 type judged struct {
 	partitionKey string
 	options      audit.Options

@@ -94,8 +94,8 @@ func (r *lateRequest) neverAnswered(outage *atomic.Bool) onRequest {
 	}
 }
 
-// shortly is a context in which a settlement that is not answered is given up soon. An engine that is far away, as that of `make aws`, needs
-// longer for an answer.
+// shortly is a context in which a settlement that is not answered is given up soon. An engine that is far away, as that of `make
+// aws`, needs longer for an answer.
 func (h *harness) shortly() context.Context {
 	soon := 150 * time.Millisecond
 	if os.Getenv("IDEMDDB_ACCEPTANCE") != "" {

@@ -4,7 +4,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// noTakeoverCases say that a record tells whether its last claim was made with Options.NoTakeover, whichever write claimed the key.
+// noTakeoverCases say that a record tells whether its last claim was made with Options.NoTakeover, whichever write claimed the
+// key.
 var noTakeoverCases = []testCase{
 	{name: "the record says whether its last claim was made with NoTakeover", check: func(h *harness) {
 		for name, write := range claimingWrites {

@@ -169,8 +169,8 @@ func (h *harness) claimLost(lost *idemddb.Claim) error {
 	return err
 }
 
-// removalIsRefused demands, for each change of a record whose message got this answer, that a sender who has read the record before the
-// change writes nothing afterwards. If errNever has parked the message, the sender is an operator.
+// removalIsRefused demands, for each change of a record whose message got this answer, that a sender who has read the record
+// before the change writes nothing afterwards. If errNever has parked the message, the sender is an operator.
 func (h *harness) removalIsRefused(answer error, changes map[string]attributes) {
 	h.Helper()
 

@@ -45,8 +45,9 @@ func isRead(in *dynamodb.BatchExecuteStatementInput) bool {
 	return strings.HasPrefix(*in.Statements[0].Statement, "SELECT")
 }
 
-// onceMet returns a Store that has just met a duplicate, so that the records of its next transactions are read first, where its engine shares
-// requests. After each read, then is called. items is how many items the transactions have that were sent afterwards.
+// onceMet returns a Store that has just met a duplicate, so that the records of its next transactions are read first, where its
+// engine shares requests. After each read, then is called. items is how many items the transactions have that were sent
+// afterwards.
 func (h *harness) onceMet(name string, then func(*dynamodb.BatchExecuteStatementOutput) error, change ...func(*idemddb.Options)) (
 	s *idemddb.Store, e *looked, items func() []int,
 ) {

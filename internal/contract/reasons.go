@@ -8,7 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// reasonCases say how the answers to a transaction are read. The answers are the test's own, so that every engine gives all of them.
+// reasonCases say how the answers to a transaction are read. The answers are the test's own, so that every engine gives all of
+// them.
 var reasonCases = []testCase{
 	{name: "reasons: a transaction is sent again after what says nothing about its items", check: func(h *harness) {
 		for name, c := range map[string]struct {

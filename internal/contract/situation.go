@@ -19,7 +19,8 @@ type situation struct {
 // claimedAt is when the situations are claimed.
 var claimedAt = epoch.Add(time.Second)
 
-// situations leave out records without born, which no claim of ours makes: a batch does not add it, and nothing shows the difference.
+// situations leave out records without born, which no claim of ours makes: a batch does not add it, and nothing shows the
+// difference.
 var situations = []situation{
 	{"new", "", none},
 	{"new, with a fingerprint", "a", none},

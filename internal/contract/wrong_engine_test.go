@@ -11,9 +11,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// TestWrongEnginesFailTheContract runs every case on engines with one fault each. That the test ends at all shows that no case panics:
-// a panic on any goroutine would end the process. Under -short it runs only the cases that it names, so the run without -short alone
-// shows that none of the others panics.
+// TestWrongEnginesFailTheContract runs every case on engines with one fault each. That the test ends at all shows that no case
+// panics: a panic on any goroutine would end the process. Under -short it runs only the cases that it names, so the run without
+// -short alone shows that none of the others panics.
 func TestWrongEnginesFailTheContract(t *testing.T) {
 	t.Parallel()
 

@@ -26,7 +26,8 @@ var (
 	errManyDigits = errors.New("it has more than 38 digits, or is larger or smaller than a number of DynamoDB")
 )
 
-// ParseNumber reads a number as DynamoDB does: with an optional sign, fraction and exponent. It returns an error for what DynamoDB cannot hold.
+// ParseNumber reads a number as DynamoDB does: with an optional sign, fraction and exponent. It returns an error for what
+// DynamoDB cannot hold.
 func ParseNumber(text string) (*Number, error) {
 	mantissa, exponent, hasExponent := strings.Cut(strings.ReplaceAll(text, "E", "e"), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")

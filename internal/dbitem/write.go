@@ -82,8 +82,8 @@ func writesOf(it types.TransactWriteItem) []write {
 	return all
 }
 
-// Identities returns a text for each item, which is the same for two writes of the same item. A Put does not say which of its attributes
-// are the key: its text is empty if no other one of the items names the key of its table.
+// Identities returns a text for each item, which is the same for two writes of the same item. A Put does not say which of its
+// attributes are the key: its text is empty if no other one of the items names the key of its table.
 func Identities(items []types.TransactWriteItem) []string {
 	keyNames := map[string][]string{} // by table
 
@@ -130,8 +130,8 @@ func (w write) identity(keyNames []string) string {
 	return string(text)
 }
 
-// tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one account and
-// Region.
+// tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one
+// account and Region.
 func (w write) tableName() string {
 	table := aws.ToString(*w.table)
 	if _, name, ok := strings.Cut(table, ":table/"); ok {

@@ -57,7 +57,8 @@ func check(c record.Content) error {
 	return nil
 }
 
-// Size returns about how many bytes of a record the messages take. It leaves room for the cause of each message that is parked later.
+// Size returns about how many bytes of a record the messages take. It leaves room for the cause of each message that is parked
+// later.
 func Size(messages []record.Message) (size int) {
 	for _, m := range messages {
 		size += len(m.To) + messageOverhead + record.MaxCause

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Where a message that was staged carries its id, which stays the same however often it is sent. Package outbox puts the id there, and the
-// key functions of package lambdawrap read it.
+// Where a message that was staged carries its id, which stays the same however often it is sent. Package outbox puts the id
+// there, and the key functions of package lambdawrap read it.
 const (
 	IDAttribute = "idemddb-id" // the message attribute of SQS and SNS that has the id
 	IDResource  = "idemddb:"   // what the id follows in one of the resources of an event of EventBridge
 )
 
-// IDInEnvelope returns the id in a text that is the envelope of SNS around a staged message, or an event of EventBridge; "" if there is none.
+// IDInEnvelope returns the id in a text that is the envelope of SNS around a staged message, or an event of EventBridge; "" if
+// there is none.
 func IDInEnvelope(text string) string {
 	var (
 		envelope struct {

@@ -14,17 +14,17 @@ const (
 	// loadSize is the number of messages that travel together: SendMessageBatch, PublishBatch and PutEvents take ten.
 	loadSize = 10
 
-	// loadWait is how long messages wait at most: for those that were expected with them, and for the answer to what is under way to their
-	// target, when what has come meanwhile leaves together.
+	// loadWait is how long messages wait at most: for those that were expected with them, and for the answer to what is under way to
+	// their target, when what has come meanwhile leaves together.
 	loadWait = 10 * time.Millisecond
 )
 
 // errExited is the answer to messages whose Sender has ended the goroutine of a load of several calls.
 var errExited = errors.New("the sender ended its goroutine (runtime.Goexit)")
 
-// load is the messages of one or several calls of Send that are passed to the Sender together. Messages of several calls have a goroutine, and
-// a context that is made from nothing: what the context of one call carries must not travel with the messages of another one. The last call
-// that leaves such a load cancels it and waits for its end, because AWS Lambda freezes what is left.
+// load is the messages of one or several calls of Send that are passed to the Sender together. Messages of several calls have a
+// goroutine, and a context that is made from nothing: what the context of one call carries must not travel with the messages of
+// another one. The last call that leaves such a load cancels it and waits for its end, because AWS Lambda freezes what is left.
 type load struct {
 	target   string
 	messages []Message
@@ -47,8 +47,8 @@ func newLoad(target string) *load {
 	return l
 }
 
-// takes reports whether the messages of one more call may travel in the load. Of a message group it takes those of one call: a failure
-// keeps back the messages behind it, which must not be those of another record.
+// takes reports whether the messages of one more call may travel in the load. Of a message group it takes those of one call: a
+// failure keeps back the messages behind it, which must not be those of another record.
 func (l *load) takes(messages []Message) bool {
 	return len(l.messages)+len(messages) <= loadSize && !slices.ContainsFunc(messages, func(m Message) bool {
 		return m.Group != "" && slices.ContainsFunc(l.messages, func(other Message) bool { return other.Group == m.Group })
@@ -76,7 +76,8 @@ func (l *load) leave() {
 	}
 }
 
-// Expect announces that the messages of a record will be sent at once, so that those of records which were completed together travel together.
+// Expect announces that the messages of a record will be sent at once, so that those of records which were completed together
+// travel together.
 func (t *Targets) Expect(messages []record.Message) {
 	for i, m := range messages {
 		if !slices.ContainsFunc(messages[:i], func(before record.Message) bool { return before.To == m.To }) {
@@ -96,7 +97,8 @@ func (s *state) expect() {
 	s.expected++
 }
 
-// board puts the messages of a call into the load that leaves next, and returns their place in it. The first call of a load sends it.
+// board puts the messages of a call into the load that leaves next, and returns their place in it. The first call of a load sends
+// it.
 func (s *state) board(target string, messages []Message) (l *load, at int, isFirst bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package delivery sends the messages of a completed record. It calls the senders, and decides which messages are sent, which are left for
-// later and which are parked. It neither reads nor writes the table. It also knows where a message that is sent carries its id.
+// Package delivery sends the messages of a completed record. It calls the senders, and decides which messages are sent, which are
+// left for later and which are parked. It neither reads nor writes the table. It also knows where a message that is sent carries
+// its id.
 package delivery
 
 import (
@@ -50,8 +51,8 @@ func (s *Sending) Send(ctx context.Context, targets *Targets) (left []error) {
 	return left
 }
 
-// messages returns the messages to send, in their order. A message that one sender has parked and another has not is in both lists; it is
-// sent once.
+// messages returns the messages to send, in their order. A message that one sender has parked and another has not is in both
+// lists; it is sent once.
 func (s *Sending) messages() []record.Message {
 	messages := slices.Clone(s.Record.Outbox)
 
@@ -83,8 +84,8 @@ func (s *Sending) ask(ctx context.Context, targets *Targets, messages []record.M
 	return s.sendOpen(ctx, targets, messages)
 }
 
-// sendOpen opens what is sealed and sends it. A message that cannot be opened keeps back those behind it to its target: they may be of its
-// group, which is sealed with it.
+// sendOpen opens what is sealed and sends it. A message that cannot be opened keeps back those behind it to its target: they may
+// be of its group, which is sealed with it.
 func (s *Sending) sendOpen(ctx context.Context, targets *Targets, messages []record.Message) []error {
 	answers := make([]error, len(messages))
 	closed := map[string]bool{} // targets

@@ -74,8 +74,8 @@ func (s *state) answered() {
 	s.until = time.Time{}
 }
 
-// slow notes a sending that used up its time. The target hangs, unless another sending was answered since this one began: then only this
-// sending was slow, and the others must not be left because of it.
+// slow notes a sending that used up its time. The target hangs, unless another sending was answered since this one began: then
+// only this sending was slow, and the others must not be left because of it.
 func (s *state) slow(before int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +139,8 @@ func (t *Targets) sendTo(ctx context.Context, state *state, target string, messa
 	return answers
 }
 
-// call calls a user's Sender, whose panic and whose wrong number of answers are errors. inTime says that the Sender returned before its
-// context ended, which may end earlier than targetTime.
+// call calls a user's Sender, whose panic and whose wrong number of answers are errors. inTime says that the Sender returned
+// before its context ended, which may end earlier than targetTime.
 func (t *Targets) call(ctx context.Context, target string, messages []Message) (answers []error, inTime bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()
@@ -154,8 +154,8 @@ func (t *Targets) call(ctx context.Context, target string, messages []Message) (
 	return answers, ctx.Err() == nil, nil
 }
 
-// readable returns the answer if it can be read. A typed nil pointer, whose methods panic, says nothing about its message: the panic stands
-// in its place, so that the message is left and the others are sent.
+// readable returns the answer if it can be read. A typed nil pointer, whose methods panic, says nothing about its message: the
+// panic stands in its place, so that the message is left and the others are sent.
 func readable(answer error) (err error) {
 	defer panicerror.Catch("an error of the sender", &err)
 

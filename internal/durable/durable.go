@@ -1,5 +1,5 @@
-// Package durable recognises the invocations of a durable function of Lambda, which is replayed by design: its handler runs again from the beginning
-// with each invocation, and its steps answer from their checkpoints.
+// Package durable recognises the invocations of a durable function of Lambda, which is replayed by design: its handler runs again
+// from the beginning with each invocation, and its steps answer from their checkpoints.
 package durable
 
 import (
@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 )
 
-// Execution returns the ARN of the durable execution whose handler has this context. The context of a step is none of these, because a step runs
-// code that is not replayed; neither is one that was derived from the handler's.
+// Execution returns the ARN of the durable execution whose handler has this context. The context of a step is none of these,
+// because a step runs code that is not replayed; neither is one that was derived from the handler's.
 func Execution(ctx context.Context) (arn string, isDurable bool) {
 	d, isDurable := ctx.(interface { // as the contexts of AWS' SDK for durable executions
 		ExecutionArn() string

@@ -40,8 +40,8 @@ type definition struct {
 
 type metric struct{ Name, Unit string }
 
-// New returns the format of lines with these metrics. All of them are counts. For each set of dimensions, CloudWatch makes every metric
-// once; without a set, the metrics have no dimensions. The error names what CloudWatch would not accept.
+// New returns the format of lines with these metrics. All of them are counts. For each set of dimensions, CloudWatch makes every
+// metric once; without a set, the metrics have no dimensions. The error names what CloudWatch would not accept.
 func New(namespace string, metrics []string, sets []map[string]string) (*Format, error) {
 	if err := checkNamespace(namespace); err != nil {
 		return nil, fmt.Errorf("namespace %q: %w", namespace, err)
@@ -66,8 +66,8 @@ func New(namespace string, metrics []string, sets []map[string]string) (*Format,
 	return f, nil
 }
 
-// Write writes a line in one piece, because Lambda makes a log event of each write. A metric without a value is zero, so that an alarm
-// finds no gap. A line without a request id does not have the property. A line that can't be written is lost.
+// Write writes a line in one piece, because Lambda makes a log event of each write. A metric without a value is zero, so that an
+// alarm finds no gap. A line without a request id does not have the property. A line that can't be written is lost.
 func (f *Format) Write(out io.Writer, values map[string]int, requestID string) {
 	line := map[string]any{directiveMember: directive{time.Now().UnixMilli(), []definition{f.definition}}}
 

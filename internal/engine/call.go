@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
-// Operation takes the answers to the tries of a write. It is also a Requester, a Sharer or a Joiner, which makes its requests. Only one
-// goroutine at a time calls its methods, and none after Send has returned.
+// Operation takes the answers to the tries of a write. It is also a Requester, a Sharer or a Joiner, which makes its requests.
+// Only one goroutine at a time calls its methods, and none after Send has returned.
 type Operation interface {
 	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
 	Read(answer protocol.Answer) (protocol.Step, error)
@@ -141,7 +141,8 @@ func (e *Engine) withdraw(ctx context.Context, c *call) {
 	e.depart(now)
 }
 
-// finish ends a write without an answer. If no other caller waits for its flight, the flight is cancelled, and the caller waits for its end.
+// finish ends a write without an answer. If no other caller waits for its flight, the flight is cancelled, and the caller waits
+// for its end.
 func (e *Engine) finish(c *call) {
 	c.isOver = true
 

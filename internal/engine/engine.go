@@ -1,9 +1,10 @@
-// Package engine sends the writes of a Store, in the flights that package planner makes of them. It has the only goroutines and timers of
-// writes, and no rules: each event is handed to the planner, and what the planner says is done.
+// Package engine sends the writes of a Store, in the flights that package planner makes of them. It has the only goroutines and
+// timers of writes, and no rules: each event is handed to the planner, and what the planner says is done.
 //
-// A flight of one write is sent by its caller's goroutine with its caller's context. A flight of several writes has a goroutine, and a context
-// that is made from nothing: the tenant, the trace and the credentials of one caller must not travel with the writes of another one. The last
-// caller that leaves such a flight cancels it and waits for its end, so that no request outlives its callers: AWS Lambda freezes what is left.
+// A flight of one write is sent by its caller's goroutine with its caller's context. A flight of several writes has a goroutine,
+// and a context that is made from nothing: the tenant, the trace and the credentials of one caller must not travel with the
+// writes of another one. The last caller that leaves such a flight cancels it and waits for its end, so that no request outlives
+// its callers: AWS Lambda freezes what is left.
 package engine
 
 import (
@@ -29,8 +30,8 @@ type Config struct {
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
 
-	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared, or
-	// the records of a transaction not read first, from now on. The error says why.
+	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not
+	// shared, or the records of a transaction not read first, from now on. The error says why.
 	Retried  func(ctx context.Context, key string, err error)
 	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Unshared func(ctx context.Context, key string, err error)
@@ -40,8 +41,8 @@ type Config struct {
 	IsCounted bool
 }
 
-// Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the calls of Send
-// that wait for it.
+// Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the
+// calls of Send that wait for it.
 type Engine struct {
 	Config
 
@@ -67,9 +68,9 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Send sends a write until it is answered, or until ctx ends. It returns an error if the write got no answer. Whatever the operation writes
-// must be safe to send again after a try with an unknown outcome, and must be safe against a late request of such a try, which arrives after
-// its sender has given it up.
+// Send sends a write until it is answered, or until ctx ends. It returns an error if the write got no answer. Whatever the
+// operation writes must be safe to send again after a try with an unknown outcome, and must be safe against a late request of
+// such a try, which arrives after its sender has given it up.
 func (e *Engine) Send(ctx context.Context, w Write) error {
 	return e.Begin(ctx, w).Wait(ctx)
 }
@@ -251,8 +252,8 @@ func (c *call) wake() {
 	}
 }
 
-// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be late, and what
-// it was set for is done here too: afterwards it is set for what comes next.
+// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be
+// late, and what it was set for is done here too: afterwards it is set for what comes next.
 func (e *Engine) depart(now time.Time) {
 	ready := e.planner.Ready(now)
 

@@ -18,7 +18,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
-// client answers each request, after a while, that everything was written. A request of one write is not ended by its context. It panics in the first shared request if it is told to.
+// client answers each request, after a while, that everything was written. A request of one write is not ended by its context. It
+// panics in the first shared request if it is told to.
 type client struct {
 	delay  time.Duration
 	panics bool
@@ -607,7 +608,8 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 	})
 }
 
-// An item of the client can panic when it is read. In a shared request that is no answer: the write is tried alone, and the others have theirs.
+// An item of the client can panic when it is read. In a shared request that is no answer: the write is tried alone, and the
+// others have theirs.
 func TestAPanicWhileASharedAnswerIsReadLetsItsWriteTravelAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

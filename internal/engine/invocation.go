@@ -9,26 +9,27 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
-// Invocation is what a wrapper says about the calls of the Store that are made with its context. Its functions must be quick and safe for
-// concurrent use, and must not panic.
+// Invocation is what a wrapper says about the calls of the Store that are made with its context. Its functions must be quick and
+// safe for concurrent use, and must not panic.
 type Invocation struct {
 	Times  *Times // nil: those of the context
 	Inside *Times // those of the code of a work, which settles what it claims itself; nil: Times
 	Group  *Group // of the writes that claim and settle; nil: each call is a group of its own
 
-	// Work is the innermost work that runs with the context, as the package of the Store knows it. Nil means that of the context around it.
+	// Work is the innermost work that runs with the context, as the package of the Store knows it. Nil means that of the context
+	// around it.
 	Work any
 
-	// Retried is called each time that a try of a write which settles finished work has failed and another one follows: a wrapper should not begin
-	// new work while the records of finished work do not get through. Defaults to nil.
+	// Retried is called each time that a try of a write which settles finished work has failed and another one follows: a wrapper
+	// should not begin new work while the records of finished work do not get through. Defaults to nil.
 	Retried func()
 
-	// Settling is called when the code of a work has returned and, if the work has no claim, its commit waits for others. It says whether the code
-	// has perhaps had an effect that no record shows yet. Defaults to nil.
+	// Settling is called when the code of a work has returned and, if the work has no claim, its commit waits for others. It says
+	// whether the code has perhaps had an effect that no record shows yet. Defaults to nil.
 	Settling func(hasEffect bool)
 
-	// Unsent is called for each message of a completed record that is not sent or can never be sent (parked), where no error says so. Defaults
-	// to nil.
+	// Unsent is called for each message of a completed record that is not sent or can never be sent (parked), where no error says so.
+	// Defaults to nil.
 	Unsent func(key string, parked bool, err error)
 }
 
@@ -49,8 +50,8 @@ func With(ctx context.Context, i *Invocation) context.Context {
 	return context.WithValue(ctx, invocationKey{}, i)
 }
 
-// Inside returns a context for the code of a work. What the code asks of the Store is none of the wrapper's own work, but belongs to the code's
-// own group and to its own times.
+// Inside returns a context for the code of a work. What the code asks of the Store is none of the wrapper's own work, but belongs
+// to the code's own group and to its own times.
 func Inside(ctx context.Context, work any) context.Context {
 	outer := Of(ctx)
 
@@ -83,9 +84,9 @@ const SettlePause = 200 * time.Millisecond
 // settleTime is the least time for a write that settles a claim outside of a wrapper.
 const settleTime = 2 * time.Second
 
-// SettleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
-// end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
-// propagate; for a claim, a denial is final. lease is how long a claim lasts.
+// SettleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but
+// not its end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that
+// takes time to propagate; for a claim, a denial is final. lease is how long a claim lasts.
 func SettleContext(ctx context.Context, lease time.Duration) (context.Context, planner.Policy, context.CancelFunc) {
 	end := settleEnd(ctx, lease)
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
@@ -120,8 +121,9 @@ func (e *Engine) GroupOf(ctx context.Context) *Group {
 	return nil
 }
 
-// Group is what belongs together among the writes of a Store: those of one invocation. A wrapper announces what will come, so that the writes of
-// the group wait a moment for each other and share a request. A nil Group is none. A Group needs no closing, and is safe for concurrent use.
+// Group is what belongs together among the writes of a Store: those of one invocation. A wrapper announces what will come, so
+// that the writes of the group wait a moment for each other and share a request. A nil Group is none. A Group needs no closing,
+// and is safe for concurrent use.
 type Group struct {
 	engine *Engine
 	plan   planner.Group // guarded by the mutex of the Engine
@@ -134,8 +136,8 @@ type Group struct {
 // NewGroup returns a Group of writes.
 func (e *Engine) NewGroup() *Group { return &Group{engine: e} }
 
-// Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0 where that would
-// save no request, and where a crash would count against a key whose work had not begun (Config.IsCounted).
+// Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0
+// where that would save no request, and where a crash would count against a key whose work had not begun (Config.IsCounted).
 func (e *Engine) Ahead() int {
 	if e.IsCounted || !e.Shares() {
 		return 0
@@ -152,8 +154,8 @@ func (e *Engine) Shares() bool {
 	return e.planner.Shares(time.Now())
 }
 
-// Expect announces n claims that are made at once, so that the first ones wait for the others and share their request. An announced claim that
-// never comes delays the others by at most 10 ms.
+// Expect announces n claims that are made at once, so that the first ones wait for the others and share their request. An
+// announced claim that never comes delays the others by at most 10 ms.
 func (g *Group) Expect(n int) {
 	g.engine.mu.Lock()
 	defer g.engine.mu.Unlock()
@@ -190,8 +192,8 @@ func (g *Group) Leave() {
 	g.engine.change(func() { g.engine.leave(&g.plan) })
 }
 
-// Flush sends the commits that wait for others of the group. A commit waits until Flush is called or a transaction is full, but at most 0.1 s and
-// at most half of the time that it has. A wrapper calls Flush when no other commit will come soon.
+// Flush sends the commits that wait for others of the group. A commit waits until Flush is called or a transaction is full, but
+// at most 0.1 s and at most half of the time that it has. A wrapper calls Flush when no other commit will come soon.
 func (g *Group) Flush() {
 	g.engine.change(func() {
 		g.plan.Flush()
@@ -199,8 +201,9 @@ func (g *Group) Flush() {
 	})
 }
 
-// Patience returns until when a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
-// answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
+// Patience returns until when a claim without an answer is tried, where limit is the longest time, and how many claims of the
+// group DynamoDB has answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait;
+// later ones make one try.
 func (g *Group) Patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if g == nil {
 		return Earliest(ctx, limit), 0
@@ -226,8 +229,8 @@ func Earliest(ctx context.Context, limit time.Duration) time.Time {
 	return end
 }
 
-// Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are answered, the trouble
-// concerns its own key only. answers is the number that Patience returned.
+// Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are
+// answered, the trouble concerns its own key only. answers is the number that Patience returned.
 func (g *Group) Answered(isAnswered bool, answers int) {
 	if g == nil {
 		return

@@ -67,8 +67,8 @@ func finds(responses ...types.BatchStatementResponse) read {
 	}
 }
 
-// engineThatReads returns an Engine that has just met a record whose key had ended, so that it reads before its next transactions. told are
-// the keys whose callers were told that reads are denied.
+// engineThatReads returns an Engine that has just met a record whose key had ended, so that it reads before its next
+// transactions. told are the keys whose callers were told that reads are denied.
 func engineThatReads(t *testing.T, reads ...read) (*engine.Engine, *reader, *[]string) {
 	t.Helper()
 

@@ -14,8 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// maxWrong is how many times in a row a request may be answered with another number of answers than statements: such a backend does not
-// support shared requests.
+// maxWrong is how many times in a row a request may be answered with another number of answers than statements: such a backend
+// does not support shared requests.
 const maxWrong = 3
 
 // TheClient is who panicked, in the text of a panic of the client.
@@ -78,8 +78,8 @@ func sharedOf(f *planner.Flight) *shared {
 	return s
 }
 
-// run sends the request, once. If the client panics or ends the goroutine, nobody knows what was written. Then, and if the code of the user
-// panics that builds a statement, the writes go on alone, where a panic is their callers'.
+// run sends the request, once. If the client panics or ends the goroutine, nobody knows what was written. Then, and if the code
+// of the user panics that builds a statement, the writes go on alone, where a panic is their callers'.
 func (s *shared) run(ctx context.Context) {
 	isSent, isRead := false, false
 
@@ -127,8 +127,8 @@ func panicked(v any) error {
 	return panicerror.New(TheClient, v) //nolint:wrapcheck // it is made here
 }
 
-// board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of its callers
-// has left, it is not sent, and the others leave with the next flight.
+// board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of
+// its callers has left, it is not sent, and the others leave with the next flight.
 func (s *shared) board() {
 	s.take()
 	defer s.engine.change(s.setFree)

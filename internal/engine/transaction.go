@@ -14,20 +14,21 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// transaction is the request of a flight of writes that travel in a transaction. A flight that is sent once more sends the same bytes: a client
-// request token belongs to one request.
+// transaction is the request of a flight of writes that travel in a transaction. A flight that is sent once more sends the same
+// bytes: a client request token belongs to one request.
 //
-// The records decide whether an earlier try was applied: their conditions refuse whatever is sent after it, and show it. So each other flight
-// has a new token. The same one is used again only for the same flight, because DynamoDB answers a transaction that it has committed with
-// success, which saves a try. Without a record nothing but the token keeps the effects from being written twice: such a write is sent as it
-// was to its end.
+// The records decide whether an earlier try was applied: their conditions refuse whatever is sent after it, and show it. So each
+// other flight has a new token. The same one is used again only for the same flight, because DynamoDB answers a transaction that
+// it has committed with success, which saves a try. Without a record nothing but the token keeps the effects from being written
+// twice: such a write is sent as it was to its end.
 type transaction struct {
 	calls  []*call // whose parts are in it
 	joined protocol.Joined
 	input  dynamodb.TransactWriteItemsInput
 }
 
-// newTransaction makes the transaction of these calls, without those whose numbers do not fit into a sum with those of the others.
+// newTransaction makes the transaction of these calls, without those whose numbers do not fit into a sum with those of the
+// others.
 func newTransaction(calls []*call) *transaction {
 	t := &transaction{}
 
@@ -70,9 +71,9 @@ type transacted struct {
 
 // send sends the transaction, once.
 //
-// An answer without the consumed capacity, which each request asks for, proves nothing, however often it comes: something between the client
-// and DynamoDB may have answered, or dropped the content. It also ends the token, so that a record answers in place of whatever dropped the
-// content.
+// An answer without the consumed capacity, which each request asks for, proves nothing, however often it comes: something between
+// the client and DynamoDB may have answered, or dropped the content. It also ends the token, so that a record answers in place of
+// whatever dropped the content.
 func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *transacted {
 	answer := wire.Transact(ctx, e.Transactor, &t.input, e.Options...)
 	whole := protocol.Answer{Outcome: answer.Outcome, Err: answer.Err}
@@ -154,9 +155,9 @@ func (t *transacted) hasCause() bool {
 // readPart is the part of a flight's time that the read before it has.
 const readPart = 2
 
-// readFirst reads the records of a flight, and ends the writes whose keys have ended before. It saves a transaction that would be cancelled,
-// and nothing else depends on it: without an answer, and for all records that it does not find ended, the conditions of the transaction
-// decide.
+// readFirst reads the records of a flight, and ends the writes whose keys have ended before. It saves a transaction that would be
+// cancelled, and nothing else depends on it: without an answer, and for all records that it does not find ended, the conditions
+// of the transaction decide.
 func (s *shared) readFirst(ctx context.Context) {
 	calls, statements := s.looks()
 	if len(calls) == 0 {

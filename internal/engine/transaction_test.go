@@ -156,8 +156,8 @@ func writeOf(key string, j *joint, keys ...string) engine.Write {
 
 var two = make([]types.TransactWriteItem, 2)
 
-// Where a record decides what an earlier try has done, a token only saves a try. Where none does, the token alone keeps the effects from
-// being written twice.
+// Where a record decides what an earlier try has done, a token only saves a try. Where none does, the token alone keeps the
+// effects from being written twice.
 func TestWhichTokenIsSentAgain(t *testing.T) {
 	t.Parallel()
 
@@ -361,8 +361,8 @@ func TestMissingReasonsAreNoAnswer(t *testing.T) {
 	})
 }
 
-// Another writer holds the record, or an item whose key the planner does not know, and an item is hot as well. The next tries have the write's
-// own growing pauses, not those of the gate, which stay short: what is held may be held for long.
+// Another writer holds the record, or an item whose key the planner does not know, and an item is hot as well. The next tries
+// have the write's own growing pauses, not those of the gate, which stay short: what is held may be held for long.
 func TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses(t *testing.T) {
 	t.Parallel()
 

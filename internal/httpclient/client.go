@@ -1,4 +1,5 @@
-// Package httpclient makes the HTTP client of idemddb.HTTPClient, whose documentation says how it differs from the SDK's default client.
+// Package httpclient makes the HTTP client of idemddb.HTTPClient, whose documentation says how it differs from the SDK's default
+// client.
 package httpclient
 
 import (

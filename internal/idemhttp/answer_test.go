@@ -187,8 +187,8 @@ func TestAStatusDecidesWhatAnAnswerMayHave(t *testing.T) {
 	}
 }
 
-// FuzzAReplayIsTheFirstAnswer stores an answer and decodes it again. The body must be the same, byte for byte, and so must the headers be
-// as a client would have read them: without space around them, and with spaces for line breaks.
+// FuzzAReplayIsTheFirstAnswer stores an answer and decodes it again. The body must be the same, byte for byte, and so must the
+// headers be as a client would have read them: without space around them, and with spaces for line breaks.
 func FuzzAReplayIsTheFirstAnswer(f *testing.F) {
 	f.Add(200, "application/json", "/payments/1", []byte(`{"paid":true}`))
 	f.Add(204, "", "\n /1\t", []byte{})
@@ -243,8 +243,8 @@ func asRead(value string) []string {
 	return []string{textproto.TrimString(strings.NewReplacer("\n", " ", "\r", " ").Replace(value))}
 }
 
-// An informational answer has the handler's headers, and what stands around the handler keeps its own: a header that the handler has set is
-// not taken for one of theirs, which no replay has.
+// An informational answer has the handler's headers, and what stands around the handler keeps its own: a header that the handler
+// has set is not taken for one of theirs, which no replay has.
 func TestAnInformationalAnswerLeavesTheHeadersAsTheyWere(t *testing.T) {
 	t.Parallel()
 

@@ -18,8 +18,8 @@ const (
 	bodyOmitted    = "body-omitted" // a replay; the body did not fit into the record
 )
 
-// HeldAnswer is the answer of a handler, which is held back until it is stored. It is the handler's ResponseWriter, without Hijacker and
-// Unwrap, because what goes past it could not be stored.
+// HeldAnswer is the answer of a handler, which is held back until it is stored. It is the handler's ResponseWriter, without
+// Hijacker and Unwrap, because what goes past it could not be stored.
 type HeldAnswer struct {
 	w http.ResponseWriter // for informational answers; until Send, its headers are as what stands around the handler set them
 
@@ -100,7 +100,8 @@ func (a *HeldAnswer) Send() {
 
 const contentType = "Content-Type"
 
-// sendBody sends the status and the body, with the body's length: it is whole, so it is not sent in chunks. An empty Content-Type is none.
+// sendBody sends the status and the body, with the body's length: it is whole, so it is not sent in chunks. An empty Content-Type
+// is none.
 func sendBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Del("Content-Length")
 	w.Header().Del("Transfer-Encoding")

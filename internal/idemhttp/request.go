@@ -16,8 +16,8 @@ const KeyHeader = "Idempotency-Key"
 
 const maxKey = 255 // characters, without quotes
 
-// Key returns the idempotency key of a request; "" if the header is absent. Gateways join repeated headers with a comma, so a key with a
-// comma is refused. Quotes around it, as the IETF's draft has them, do not count.
+// Key returns the idempotency key of a request; "" if the header is absent. Gateways join repeated headers with a comma, so a key
+// with a comma is refused. Quotes around it, as the IETF's draft has them, do not count.
 func Key(header http.Header) (string, *Problem) {
 	values := header[KeyHeader]
 	if len(values) == 0 {
@@ -49,8 +49,8 @@ type Rules struct {
 	Headers []string // canonical names of headers that belong to what a request asks for
 }
 
-// Read reads the whole body of a request. A body whose length is announced and too long is not read at all, so a client that waits for the
-// status 100 need not send it.
+// Read reads the whole body of a request. A body whose length is announced and too long is not read at all, so a client that
+// waits for the status 100 need not send it.
 func (rules Rules) Read(w http.ResponseWriter, r *http.Request) ([]byte, *Problem) {
 	switch {
 	case r.ContentLength > rules.MaxBody:
@@ -79,8 +79,8 @@ func WithBody(r *http.Request, body []byte) *http.Request {
 	return copied
 }
 
-// IsReadBefore reports whether somebody else has read the body of a request, so that Read found none and nothing of it can be compared. If it
-// was a form without files, its values can be.
+// IsReadBefore reports whether somebody else has read the body of a request, so that Read found none and nothing of it can be
+// compared. If it was a form without files, its values can be.
 func IsReadBefore(r *http.Request, body []byte) bool {
 	hasFiles := r.MultipartForm != nil && len(r.MultipartForm.File) > 0
 	hasBody := r.MultipartForm != nil || r.ContentLength > 0
@@ -100,8 +100,9 @@ func tooLarge(limit int64) *Problem {
 	return BodyTooLarge.With(fmt.Sprintf("The body of a request may have at most %d bytes.", limit))
 }
 
-// Fingerprint identifies what a request with this body asks for. The order of the query's names does not count, that of the values of one
-// name does. The body of a form that was parsed before has been read, so its values count instead. The record stores a digest of it.
+// Fingerprint identifies what a request with this body asks for. The order of the query's names does not count, that of the
+// values of one name does. The body of a form that was parsed before has been read, so its values count instead. The record
+// stores a digest of it.
 func (rules Rules) Fingerprint(r *http.Request, body []byte) string {
 	if len(body) == 0 {
 		body = []byte(r.PostForm.Encode())
@@ -127,8 +128,8 @@ func (rules Rules) headersOf(header http.Header) string {
 	return text.String()
 }
 
-// hostOf returns the name under which a host is compared. A request does not say whether the client used HTTP or HTTPS, so the default port of
-// either does not count.
+// hostOf returns the name under which a host is compared. A request does not say whether the client used HTTP or HTTPS, so the
+// default port of either does not count.
 func (rules Rules) hostOf(host string) string {
 	host = nameOf(host)
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Encode returns the answer as it is kept in the record. If it does not fit, it is stored without its body, then without headers but
-// Location.
+// Encode returns the answer as it is kept in the record. If it does not fit, it is stored without its body, then without headers
+// but Location.
 func (a *HeldAnswer) Encode(fits func([]byte) bool) (result []byte, isWhole bool) {
 	whole := StoredAnswer{a.status, keptHeader(a.sent, a.w.Header()), a.body.Bytes()}
 	whole.header.Set(replayedHeader, wholeReplay)
@@ -34,15 +34,15 @@ func (a *HeldAnswer) Encode(fits func([]byte) bool) (result []byte, isWhole bool
 	return small.encode(), false
 }
 
-// keptHeaders are stored and replayed, and so is each Content-* except Content-Length. All others belong to the first exchange alone: a
-// cookie or an authentication challenge of one caller's session, a date, a limit.
+// keptHeaders are stored and replayed, and so is each Content-* except Content-Length. All others belong to the first exchange
+// alone: a cookie or an authentication challenge of one caller's session, a date, a limit.
 var keptHeaders = []string{"Location", "Etag", "Last-Modified", "Link", "Cache-Control", "Vary"}
 
 const maxKeptHeader = 8 << 10 // bytes
 
-// keptHeader returns the headers that a replay has. One that the handler left as it was before belongs to the first exchange alone: the
-// encoding of a compressor outside of the handler would be that of another client. A Content-Type without a value, by which a handler keeps
-// net/http from guessing one, is kept as an empty one.
+// keptHeader returns the headers that a replay has. One that the handler left as it was before belongs to the first exchange
+// alone: the encoding of a compressor outside of the handler would be that of another client. A Content-Type without a value, by
+// which a handler keeps net/http from guessing one, is kept as an empty one.
 func keptHeader(all, before http.Header) http.Header {
 	kept, size := http.Header{}, 0
 
@@ -75,8 +75,8 @@ func keptHeader(all, before http.Header) http.Header {
 	return kept
 }
 
-// isUnreadable reports whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are
-// written as spaces.
+// isUnreadable reports whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks
+// are written as spaces.
 func isUnreadable(value string) bool {
 	return strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\r\n", c) || c == 0x7f })
 }
@@ -88,7 +88,8 @@ type StoredAnswer struct {
 	body   []byte
 }
 
-// DecodeAnswer reads the result of a record. An empty one says no more than that the work is done, and so does the answer beside an error.
+// DecodeAnswer reads the result of a record. An empty one says no more than that the work is done, and so does the answer beside
+// an error.
 func DecodeAnswer(result []byte) (StoredAnswer, error) {
 	done := StoredAnswer{http.StatusOK, http.Header{replayedHeader: {bodyOmitted}}, nil}
 	if len(result) == 0 {

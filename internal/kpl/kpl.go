@@ -1,8 +1,9 @@
 // Package kpl reads the records that the Kinesis Producer Library makes of several user records.
 //
-// Such a record is aggregated: it has the bytes F3 89 9A C2, a message AggregatedRecord in Protocol Buffers, and the MD5 digest of that message.
-// The message is small and has not changed since it was published, so this package reads it itself. The published module for Go cannot be had from
-// the module proxy, and a library for Protocol Buffers would be a dependency of every user of this module.
+// Such a record is aggregated: it has the bytes F3 89 9A C2, a message AggregatedRecord in Protocol Buffers, and the MD5 digest
+// of that message. The message is small and has not changed since it was published, so this package reads it itself. The
+// published module for Go cannot be had from the module proxy, and a library for Protocol Buffers would be a dependency of every
+// user of this module.
 package kpl
 
 import (
@@ -26,8 +27,9 @@ var ErrTooMany = errors.New("it is a record of the Kinesis Producer Library that
 
 var magic = []byte{0xF3, 0x89, 0x9A, 0xC2}
 
-// Open returns the user records of an aggregated record, in their order; none for an ordinary record. A record whose checksum is wrong or whose
-// message cannot be read is an ordinary one, as in the Kinesis Client Library; so is one that holds no user record.
+// Open returns the user records of an aggregated record, in their order; none for an ordinary record. A record whose checksum is
+// wrong or whose message cannot be read is an ordinary one, as in the Kinesis Client Library; so is one that holds no user
+// record.
 func Open(data []byte) ([]UserRecord, error) {
 	content, isMarked := bytes.CutPrefix(data, magic)
 	if !isMarked || len(content) <= md5.Size {

@@ -136,7 +136,8 @@ func TestTheDataOfAUserRecordDoesNotGrowIntoTheNextOne(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens any bytes, as they are and as the message of an aggregated record. What is opened is the same after it was aggregated again.
+// FuzzOpen opens any bytes, as they are and as the message of an aggregated record. What is opened is the same after it was
+// aggregated again.
 func FuzzOpen(f *testing.F) {
 	whole := kpltest.Aggregate(kpl.UserRecord{PartitionKey: "a", ExplicitHashKey: "1", Data: []byte("data")}, kpl.UserRecord{PartitionKey: "b", Data: []byte{}})
 	f.Add(whole)

@@ -15,8 +15,8 @@ type Error struct {
 	stack []byte
 }
 
-// New is called while the goroutine panics. If the value is an error that has a stack, because the panic was carried here from another
-// goroutine, that stack stands first.
+// New is called while the goroutine panics. If the value is an error that has a stack, because the panic was carried here from
+// another goroutine, that stack stands first.
 func New(who string, value any) *Error {
 	e := &Error{who, value, debug.Stack()}
 
@@ -52,8 +52,8 @@ func (e *Error) Unwrap() error {
 	return err
 }
 
-// IsAnswer reports whether what the user's code returned wraps an error that has a meaning to its caller. A panic is no answer, whatever
-// its value wraps.
+// IsAnswer reports whether what the user's code returned wraps an error that has a meaning to its caller. A panic is no answer,
+// whatever its value wraps.
 func IsAnswer(err, meaning error) bool {
 	_, isPanic := err.(*Error) //nolint:errorlint // errors.As would also find a panic of other code that this code has wrapped
 
@@ -63,8 +63,8 @@ func IsAnswer(err, meaning error) bool {
 // Stack returns the stack of the goroutine that panicked, for those who recover.
 func (e *Error) Stack() []byte { return e.stack }
 
-// StackOf returns the stack of the first error that has one, of err and all that it wraps; nil if there is none. The error may be one of
-// the user, whose methods may panic.
+// StackOf returns the stack of the first error that has one, of err and all that it wraps; nil if there is none. The error may be
+// one of the user, whose methods may panic.
 func StackOf(err error) (stack []byte) {
 	defer func() { _ = recover() }()
 
@@ -79,8 +79,9 @@ func StackOf(err error) (stack []byte) {
 	return found.Stack()
 }
 
-// Readable returns err if it can be read: it panics if the Error method does, or a method by which errors.Is and errors.AsType look into
-// the error. All that is done to an error later is done here first. A typed nil pointer is the usual error that cannot be read.
+// Readable returns err if it can be read: it panics if the Error method does, or a method by which errors.Is and errors.AsType
+// look into the error. All that is done to an error later is done here first. A typed nil pointer is the usual error that cannot
+// be read.
 func Readable(err error) error {
 	if err != nil {
 		_ = err.Error()

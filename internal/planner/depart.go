@@ -12,8 +12,8 @@ type Ready struct {
 	Wake    time.Time // when Ready is to be called again, if nothing happens before; zero for never
 }
 
-// Ready returns what is to be done now. It is called after each event, and at the time of Wake if no event comes before. If the caller's timer
-// is late, the call after the next event makes up for it.
+// Ready returns what is to be done now. It is called after each event, and at the time of Wake if no event comes before. If the
+// caller's timer is late, the call after the next event makes up for it.
 func (p *Planner) Ready(now time.Time) (r Ready) {
 	p.paused = slices.DeleteFunc(p.paused, func(w *Write) bool {
 		isRested := !w.due.After(now)
@@ -98,7 +98,8 @@ func (p *Planner) note(now, at time.Time) {
 	}
 }
 
-// collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
+// collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so
+// on.
 func (p *Planner) collect(now time.Time, lane int) {
 	clear(p.next.taken)
 	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
@@ -143,8 +144,8 @@ func (p *Planner) collect(now time.Time, lane int) {
 	}
 }
 
-// isKept reports whether a write cannot leave, whatever it has for company: a flight under way has an item of it, it stands behind the closed
-// gate, or it gives way.
+// isKept reports whether a write cannot leave, whatever it has for company: a flight under way has an item of it, it stands
+// behind the closed gate, or it gives way.
 func (p *Planner) isKept(now time.Time, w *Write) bool {
 	return p.isHeld(now, w) || p.gate.opens.After(now) && p.gate.isHot(now, w) || w.IsExtend && !w.IsUrgent && p.givesWay(w)
 }
@@ -282,8 +283,8 @@ func (p *Planner) giveUp(now time.Time) (over []*Write) {
 	return over
 }
 
-// open returns all writes that the planner must give up when their time is over. A pause is over before the end of its write. A flight of one
-// write has the caller's own context.
+// open returns all writes that the planner must give up when their time is over. A pause is over before the end of its write. A
+// flight of one write has the caller's own context.
 func (p *Planner) open() []*Write {
 	all := slices.Clone(p.alone)
 

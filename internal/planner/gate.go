@@ -102,8 +102,8 @@ func (g *gate) hotAmong(now time.Time, l *load) (hot int) {
 	return hot
 }
 
-// fits reports whether the next flight may take the hot items of a write beside those that it has. A write that has more of them than a
-// flight may touch is the only one of its flight that has any.
+// fits reports whether the next flight may take the hot items of a write beside those that it has. A write that has more of them
+// than a flight may touch is the only one of its flight that has any.
 func (g *gate) fits(now time.Time, w *Write, l *load) bool {
 	if !g.isHot(now, w) {
 		return true

@@ -59,7 +59,8 @@ func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
 	y.wakeAfter(30 * time.Millisecond)
 }
 
-// Else an unlucky write waits behind ever new ones of other processes, and the slowest messages become much slower than the others.
+// Else an unlucky write waits behind ever new ones of other processes, and the slowest messages become much slower than the
+// others.
 func TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger(t *testing.T) {
 	t.Parallel()
 
@@ -87,7 +88,8 @@ func TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger(t *testing.T)
 	y.wakeAfter(30 * time.Millisecond)
 }
 
-// A throttled flight has met no item, so it says nothing of a row of conflicts. Nor does one without an answer, or one of cold items.
+// A throttled flight has met no item, so it says nothing of a row of conflicts. Nor does one without an answer, or one of cold
+// items.
 func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
 	t.Parallel()
 
@@ -281,8 +283,8 @@ func TestAdditionsToOneHotItemTravelTogether(t *testing.T) {
 	y.want(y.wake(), []string{"a", "b"})
 }
 
-// conflictTwice hands in writes of a group, each of an item of its own. They leave in one flight, which meets conflicts on all of them,
-// and so does the next one.
+// conflictTwice hands in writes of a group, each of an item of its own. They leave in one flight, which meets conflicts on all of
+// them, and so does the next one.
 func (y *yard) conflictTwice(records ...string) {
 	y.Helper()
 

@@ -1,41 +1,44 @@
-// Package planner says which writes of a process travel together, in which request, when, and when again. It sends nothing and has no clock,
-// no goroutine and no client: the time and what is drawn by lot are arguments, and what is to be done comes back as data. So tables test each
-// rule, and a program visits every order of events. Package engine drives it.
+// Package planner says which writes of a process travel together, in which request, when, and when again. It sends nothing and
+// has no clock, no goroutine and no client: the time and what is drawn by lot are arguments, and what is to be done comes back as
+// data. So tables test each rule, and a program visits every order of events. Package engine drives it.
 //
-// A write is a conditional write of one record with all of its tries. A flight is one request with the writes that travel in it. T is how
-// long a flight takes, as Estimate measures it. The rules:
+// A write is a conditional write of one record with all of its tries. A flight is one request with the writes that travel in it.
+// T is how long a flight takes, as Estimate measures it. The rules:
 //
 //  1. Alone. A write for which nothing is under way or announced leaves at once.
-//  2. Company. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever comes
-//     first. At most eight flights are under way. A flight that takes longer than 100 ms is neither waited for nor counted. A flight takes the
-//     oldest write of each group in turn, so that a group with many writes does not keep another one waiting. What a group announces delays
-//     the writes of that group only: claims that are announced by at most 10 ms, and writes while other members of the group are at work by
-//     at most 0.2 ms. An urgent extension waits for none of them.
-//  3. A write belongs to itself. If its answer is "not now", it waits its own pause and takes whichever flight leaves then. The others have
-//     their answers at once.
-//  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end comes or
-//     whose caller leaves is in no flight from then on.
-//  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once; an item that writes only add to, and
-//     under the same condition, is one item of the flight for all of them. Large values travel alone, or not with many others. If a flight is
-//     refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
-//  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
-//     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
-//  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate. A
-//     conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 6 T and 12 T. But the oldest goes first: if
-//     a write of the flight has been sent four times, that is T to 2 T; five times, 2 T to 4 T; and so on, up to 6 T to 12 T.
-//     Then those behind it leave in one flight, as rule 5 allows. The second conflict in a row and each later one halves the number of hot items
-//     that a flight may touch, and then such flights leave one at a time; each one that meets no conflict adds one, and ends the row. For a
-//     cancelled transaction is charged for all its items, and one that touches fewer hot ones is cancelled less often. Writes that touch no hot item
-//     leave at once, together. A conflict on a record alone is its write's own pause.
-//  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in progress is
-//     asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every answer, the writes are
-//     regrouped.
-//  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one flight probes,
-//     and its answer renews or ends the memory. After the reads of rule 10 were denied, none is made for as long, and then one is.
-//  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten transactions
-//     of several writes are preceded by one read of their records: a transaction that a record cancels is charged for all of its items. The
-//     flight goes on without the writes that the read has answered. What leaves at once after a transaction that others have cancelled is not
-//     read: it has just shown its records.
+//  2. Company. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever
+//     comes first. At most eight flights are under way. A flight that takes longer than 100 ms is neither waited for nor counted.
+//     A flight takes the oldest write of each group in turn, so that a group with many writes does not keep another one waiting.
+//     What a group announces delays the writes of that group only: claims that are announced by at most 10 ms, and writes while
+//     other members of the group are at work by at most 0.2 ms. An urgent extension waits for none of them.
+//  3. A write belongs to itself. If its answer is "not now", it waits its own pause and takes whichever flight leaves then. The
+//     others have their answers at once.
+//  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end
+//     comes or whose caller leaves is in no flight from then on.
+//  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once; an item that writes only add
+//     to, and under the same condition, is one item of the flight for all of them. Large values travel alone, or not with many
+//     others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for
+//     nobody.
+//  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer
+//     than 4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
+//  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand
+//     behind one gate. A conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 6
+//     T and 12 T. But the oldest goes first: if a write of the flight has been sent four times, that is T to 2 T; five times, 2 T
+//     to 4 T; and so on, up to 6 T to 12 T. Then those behind it leave in one flight, as rule 5 allows. The second conflict in a
+//     row and each later one halves the number of hot items that a flight may touch, and then such flights leave one at a time;
+//     each one that meets no conflict adds one, and ends the row. For a cancelled transaction is charged for all its items, and
+//     one that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once, together. A conflict
+//     on a record alone is its write's own pause.
+//  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in
+//     progress is asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every
+//     answer, the writes are regrouped.
+//  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one
+//     flight probes, and its answer renews or ends the memory. After the reads of rule 10 were denied, none is made for as long,
+//     and then one is.
+//  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten
+//     transactions of several writes are preceded by one read of their records: a transaction that a record cancels is charged
+//     for all of its items. The flight goes on without the writes that the read has answered. What leaves at once after a
+//     transaction that others have cancelled is not read: it has just shown its records.
 //
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
@@ -66,7 +69,8 @@ type Planner struct {
 	reads  int           // how many of the next transactions of several writes are preceded by a read
 }
 
-// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Ready.
+// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of
+// Ready.
 func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	p.number++
 	w.number, w.pause, w.since = p.number, FirstPause, now
@@ -92,7 +96,8 @@ func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
 	return w.IsAlone || w.lane == statements && !p.Shares(now)
 }
 
-// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
+// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes
+// travel alone.
 func (p *Planner) Shares(now time.Time) bool {
 	return !p.IsSingle && p.denied[statements].isOver(now)
 }
@@ -114,9 +119,9 @@ func (g *Group) lingerOf(w *Write) time.Duration {
 	}
 }
 
-// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1, and says how
-// much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
-// returns the writes that are not sent again although they were not answered: their time is over.
+// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1,
+// and says how much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally
+// long leave together. Land returns the writes that are not sent again although they were not answered: their time is over.
 func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
 	if f.isProbe {
 		p.denied[f.lane].isProbing, f.isProbe = false, false
@@ -150,8 +155,8 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 	return over
 }
 
-// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is awaited, the flight
-// is to be cancelled.
+// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is
+// awaited, the flight is to be cancelled.
 func (p *Planner) Withdraw(w *Write) { p.end(w) }
 
 // Deny notes that shared requests are denied. It returns false if that is known.
@@ -161,8 +166,8 @@ func (p *Planner) Deny(now time.Time) (isNew bool) {
 	return p.denied[statements].note(now)
 }
 
-// Processed notes that DynamoDB has processed a shared flight of statements, or the read before a transaction. If it was the one that probes,
-// the denial is forgotten.
+// Processed notes that DynamoDB has processed a shared flight of statements, or the read before a transaction. If it was the one
+// that probes, the denial is forgotten.
 func (p *Planner) Processed(f *Flight) {
 	if f.isProbe {
 		p.denied[f.lane].until = time.Time{}

@@ -24,8 +24,8 @@ func (p *Planner) readsFirst(now time.Time, f *Flight) bool {
 	return true
 }
 
-// Read notes that the read before a flight has landed. The writes that it has answered have ended, and the flight leaves now without them, and
-// without those whose callers have left. If none is left, nothing is sent, and Land follows.
+// Read notes that the read before a flight has landed. The writes that it has answered have ended, and the flight leaves now
+// without them, and without those whose callers have left. If none is left, nothing is sent, and Land follows.
 func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 	var left []*Write
 

@@ -25,10 +25,11 @@ import (
 //	single             no requests are shared at all
 //	a is processed     DynamoDB has processed the flight of a
 //
-// What the planner says, in this order: a+b, a flight with these writes that leaves now; "over a", a write that is given up; and if the line
-// asks for it, "next 2ms", when it wants to be called again, or "next never".
+// What the planner says, in this order: a+b, a flight with these writes that leaves now; "over a", a write that is given up; and
+// if the line asks for it, "next 2ms", when it wants to be called again, or "next never".
 //
-// At the beginning, the last fifteen flights have taken 6 ms each, so T is 6 ms and a third of it 2 ms. A write pauses as long as it may.
+// At the beginning, the last fifteen flights have taken 6 ms each, so T is 6 ms and a third of it 2 ms. A write pauses as long as
+// it may.
 func runScript(t *testing.T, script string) {
 	t.Helper()
 

@@ -38,8 +38,8 @@ type Policy struct {
 	End   time.Time     // no try begins after this, but the first
 	Pause time.Duration // the longest pause between two tries
 
-	// Denied is for how long the write is sent again while DynamoDB refuses it for another reason than its condition: access denied, table
-	// not found.
+	// Denied is for how long the write is sent again while DynamoDB refuses it for another reason than its condition: access denied,
+	// table not found.
 	Denied time.Duration
 }
 
@@ -86,7 +86,8 @@ type Joint struct {
 type Item struct {
 	Key string // "" for one whose key is not known
 
-	// As is "", or says that the write only adds numbers to the item, and how: additions to one item under one As are one item of their flight.
+	// As is "", or says that the write only adds numbers to the item, and how: additions to one item under one As are one item of
+	// their flight.
 	As string
 }
 
@@ -174,8 +175,8 @@ type load struct {
 	hot    int // how many hot items it may touch
 }
 
-// Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods of Planner
-// use it, so it is as little safe for concurrent use as they are.
+// Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods
+// of Planner use it, so it is as little safe for concurrent use as they are.
 type Group struct {
 	// The caller changes these.
 	Members  int // callers that will still write

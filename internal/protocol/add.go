@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
-// Addition adds numbers to attributes of one item, which is made if it is missing. Additions commute, so those of several parts of a
-// transaction to one item are one update with the sums, where they have the same Item and As.
+// Addition adds numbers to attributes of one item, which is made if it is missing. Additions commute, so those of several parts
+// of a transaction to one item are one update with the sums, where they have the same Item and As.
 type Addition struct {
 	Table    string
 	Key      Item
@@ -47,7 +47,8 @@ type sum struct {
 	parts  int // that add to it
 }
 
-// plus returns the values of the sum together with those of another addition. It returns nil if DynamoDB could only hold one of them rounded.
+// plus returns the values of the sum together with those of another addition. It returns nil if DynamoDB could only hold one of
+// them rounded.
 func (s *sum) plus(a *Addition) map[string]*dbitem.Number {
 	values := maps.Clone(s.values)
 
@@ -66,12 +67,12 @@ func (s *sum) plus(a *Addition) map[string]*dbitem.Number {
 
 // item returns the sum as an item of a transaction. All names have aliases, because any of them may be a reserved word.
 //
-// The update alone could be applied any number of times. It is safe because it stands beside the records of all whose numbers it has: each has
-// the condition of a claim or of a completion, and the transaction writes all or nothing. So whichever try of whichever composition is
-// applied, and however late, it adds the numbers of exactly those keys that it completes.
+// The update alone could be applied any number of times. It is safe because it stands beside the records of all whose numbers it
+// has: each has the condition of a claim or of a completion, and the transaction writes all or nothing. So whichever try of
+// whichever composition is applied, and however late, it adds the numbers of exactly those keys that it completes.
 //
-// The condition may be joined because no addition changes what it asks for: it names no attribute that is added to, and no value. So all
-// additions of the sum, one after the other in any order, would be accepted, or each of them would be refused.
+// The condition may be joined because no addition changes what it asks for: it names no attribute that is added to, and no value.
+// So all additions of the sum, one after the other in any order, would be accepted, or each of them would be refused.
 func (s *sum) item() types.TransactWriteItem {
 	names, values := map[string]string{}, Item{}
 

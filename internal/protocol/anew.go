@@ -12,11 +12,13 @@ func (c *Claimant) ClaimedAnew(old *record.Stored, s Stamp) Held {
 	return Held{c.Partition, c.Token, fenceAfter(old, s), 1, 0}
 }
 
-// fenceAfter returns the fencing token of a new record that replaces one past its retention. It is above the old token. It is also not
-// below the token that a new key would get now, so that the token does not fall if the record is deleted and the key begins anew.
+// fenceAfter returns the fencing token of a new record that replaces one past its retention. It is above the old token. It is
+// also not below the token that a new key would get now, so that the token does not fall if the record is deleted and the key
+// begins anew.
 func fenceAfter(old *record.Stored, s Stamp) int64 { return max(*old.Fence+1, firstFence(s)) }
 
-// ClaimAnew returns the claim of a record past its retention: a whole new record in its place, so that nothing of the old life remains.
+// ClaimAnew returns the claim of a record past its retention: a whole new record in its place, so that nothing of the old life
+// remains.
 func (t *Table) ClaimAnew(c *Claimant, s Stamp, old *record.Stored) *dynamodb.PutItemInput {
 	return t.replace(old, t.newRecord(c, s, fenceAfter(old, s)))
 }

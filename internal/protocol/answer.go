@@ -2,8 +2,8 @@ package protocol
 
 import "errors"
 
-// ErrNoContent is a successful answer that lacks what was asked for. Something between the client and DynamoDB answered, or dropped the
-// content, so the outcome is unknown.
+// ErrNoContent is a successful answer that lacks what was asked for. Something between the client and DynamoDB answered, or
+// dropped the content, so the outcome is unknown.
 var ErrNoContent = errors.New("the answer has no content")
 
 // Outcome says what is known of a write after one try of it.

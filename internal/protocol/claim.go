@@ -96,8 +96,8 @@ func (t *Table) Claim(c *Claimant, s Stamp) Write {
 	})
 }
 
-// Reject returns the write of a run that was not claimed and did not succeed. It is the claim with another update: the record has no lease,
-// and its retention begins now.
+// Reject returns the write of a run that was not claimed and did not succeed. It is the claim with another update: the record has
+// no lease, and its retention begins now.
 func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
 	forms := t.formsOf(c)
 
@@ -123,8 +123,8 @@ func (t *Table) claim(c *Claimant, s Stamp, f form, add func(values Item)) Write
 	return Write{c.Partition, f, values}
 }
 
-// ClaimStatement returns the claim as a statement of a shared request. If isNew is true, it is an INSERT of a new record, which any record
-// of the key refuses; else it takes a record that exists.
+// ClaimStatement returns the claim as a statement of a shared request. If isNew is true, it is an INSERT of a new record, which
+// any record of the key refuses; else it takes a record that exists.
 func (t *Table) ClaimStatement(c *Claimant, s Stamp, isNew bool) types.BatchStatementRequest {
 	if isNew {
 		return t.insertion(c, s)
@@ -248,8 +248,8 @@ func (t *Table) ReadClaim(try Try, a Answer) (Step, ClaimAnswer) {
 	}
 }
 
-// readWon reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
-// which the token does not follow is not accepted.
+// readWon reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer
+// from which the token does not follow is not accepted.
 func (t *Table) readWon(try Try, a Answer) (Step, ClaimAnswer) {
 	if a.IsShared && try.IsNew {
 		return Done, ClaimAnswer{Verdict: Won, Held: try.ClaimedNew(try.Stamp), Lease: try.Stamp.Lease}

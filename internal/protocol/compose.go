@@ -8,8 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// claimForms are the composed expressions of the writes that claim a key. There are two sets of them, because a claim names a fingerprint only
-// if its caller gave one.
+// claimForms are the composed expressions of the writes that claim a key. There are two sets of them, because a claim names a
+// fingerprint only if its caller gave one.
 type claimForms struct {
 	claim, setClaim string            // the condition and the update of a claim
 	again, setAgain string            // the same for a record that exists
@@ -47,7 +47,8 @@ func newClaimForms(c *Config, isNamed bool) claimForms {
 	}
 }
 
-// claimEnd returns the end of an update that claims a key. It sets what the claim has, and removes what an earlier claim may have left.
+// claimEnd returns the end of an update that claims a key. It sets what the claim has, and removes what an earlier claim may have
+// left.
 func claimEnd(c *Config, set string, removed []string) string {
 	if c.NoTakeover {
 		set += updateSetNT

@@ -1,10 +1,10 @@
 package protocol
 
-// This file holds every condition and update that a worker sends, and above each the argument why it is safe. A test drops and flips
-// the terms one by one and demands that the suite notices.
+// This file holds every condition and update that a worker sends, and above each the argument why it is safe. A test drops and
+// flips the terms one by one and demands that the suite notices.
 //
-// A late request is a try that its sender has given up, and that arrives nevertheless: the network or a queue has held it back. Its
-// sender may have sent the same write again meanwhile, and other writes after it.
+// A late request is a try that its sender has given up, and that arrives nevertheless: the network or a queue has held it back.
+// Its sender may have sent the same write again meanwhile, and other writes after it.
 //
 // All conditions share two rules. DynamoDB offers no server time, so a claim compares the record with the claimant's clock and
 // leaves the holder ClockSkew of margin. Every write after a claim is fenced by the owner token and the fencing token alone, so
@@ -53,9 +53,9 @@ const condAttempts = " AND att < :max"
 
 const condEnd = ")"
 
-// condUnsent guards the removal of messages that were sent: it is the outbox of the call that was read. It needs no fencing token,
-// which the sender does not know after a Commit: tx belongs to one call. If the item is gone, has another tx or no outbox, another
-// sender was faster.
+// condUnsent guards the removal of messages that were sent: it is the outbox of the call that was read. It needs no fencing
+// token, which the sender does not know after a Commit: tx belongs to one call. If the item is gone, has another tx or no outbox,
+// another sender was faster.
 const condUnsent = "own = :own AND tx = :tx AND st = :completed AND attribute_exists(outbox)"
 
 // condParked is condUnsent for an operator who sends parked messages again.
@@ -67,10 +67,11 @@ const condParked = "own = :own AND tx = :tx AND st = :completed AND attribute_ex
 //     deletion of the record.
 //   - prev keeps the lease that was found, or 0 for a new or a released key. All right-hand sides see the item as it was before
 //     the update, so a claim whose answer was lost can still tell a takeover from a fresh start.
-//   - took adds up the leases that the claims of the record have found. It is 0 exactly if none of them took the key over and nobody
-//     reopened it: a lease that was not released adds its end or -1, and a reopening takes 1 away. The ends of leases are so much greater
-//     than the number of claims that a sum of both is never 0 again. It counts as att does, so a late request that is applied adds what it
-//     has found, and no request is added twice: of two tries of one claim the second is refused by own.
+//   - took adds up the leases that the claims of the record have found. It is 0 exactly if none of them took the key over and
+//     nobody reopened it: a lease that was not released adds its end or -1, and a reopening takes 1 away. The ends of leases are
+//     so much greater than the number of claims that a sum of both is never 0 again. It counts as att does, so a late request
+//     that is applied adds what it has found, and no request is added twice: of two tries of one claim the second is refused by
+//     own.
 //   - att and born stay with the key from its first claim. err, the text of the last failure, stays until a completion.
 //   - exp is later than the lease by more than ClockSkew (see expiry), so the record cannot be deleted while it is held.
 //
@@ -79,38 +80,39 @@ const updateClaim = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_e
 	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :lease, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms)"
 
-// updateTook is the part of each write that claims a key, whether there is a record or not. A record that an older version made has no took:
-// it counts from the claim that finds it.
+// updateTook is the part of each write that claims a key, whether there is a record or not. A record that an older version made
+// has no took: it counts from the claim that finds it.
 const updateTook = ", took = if_not_exists(took, :zero) + if_not_exists(lease, :zero)"
 
 // updateAgain is updateClaim for a record that exists, in the form that PartiQL supports (it has no if_not_exists). It needs the
-// attributes that every record of this package has. Where a foreign record or an older one lacks them, DynamoDB refuses the statement as
-// invalid, and the claim is made by a request of its own.
+// attributes that every record of this package has. Where a foreign record or an older one lacks them, DynamoDB refuses the
+// statement as invalid, and the claim is made by a request of its own.
 const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + :one, prev = lease + :zero," +
 	" took = took + lease, lease = :lease, " + nameExp + " = :exp, att = att + :one"
 
-// In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB refuses it as
-// soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late INSERT finds an item for as long as the record
-// lives. After that it creates a record with an old lease and an old token, which the next claim takes over.
+// In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB
+// refuses it as soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late INSERT finds an item
+// for as long as the record lives. After that it creates a record with an old lease and an old token, which the next claim takes
+// over.
 
-// Each write that claims a key also says what it knows of its input and of its holder: it sets these attributes, or it removes them (see
-// claimEnd). What an earlier claim left must not judge the input of this one, nor say of its lease what is untrue.
+// Each write that claims a key also says what it knows of its input and of its holder: it sets these attributes, or it removes
+// them (see claimEnd). What an earlier claim left must not judge the input of this one, nor say of its lease what is untrue.
 //
-// nt is there if Options.NoTakeover was set, so that whoever reads the record knows what happens when its lease runs out. No condition
-// reads it: it is for people and for package operate.
+// nt is there if Options.NoTakeover was set, so that whoever reads the record knows what happens when its lease runs out. No
+// condition reads it: it is for people and for package operate.
 const (
 	updateSetFP = ", fp = :fp"
 	updateSetNT = ", nt = :one"
 )
 
-// With Options.Trace, each write that claims a key keeps the traceparent of its run. No condition reads it. One update writes it with the
-// owner token, so both belong to the same run, whichever try of whichever call was applied last. An empty text stands for none: it replaces
-// the traceparent of an earlier run, which a replay must not be linked to.
+// With Options.Trace, each write that claims a key keeps the traceparent of its run. No condition reads it. One update writes it
+// with the owner token, so both belong to the same run, whichever try of whichever call was applied last. An empty text stands
+// for none: it replaces the traceparent of an earlier run, which a replay must not be linked to.
 //
-// ptrace keeps the traceparent that a claim found, as prev keeps the lease, and for the same reason: the right-hand side is the item as
-// it was before, so a takeover whose answer was lost can still tell whom it follows. Only the claim that wrote ptrace reads it.
-// In PartiQL, the record must have a traceparent, perhaps an empty one. If it has none, DynamoDB refuses the statement as invalid, and
-// the claim is made by a request of its own.
+// ptrace keeps the traceparent that a claim found, as prev keeps the lease, and for the same reason: the right-hand side is the
+// item as it was before, so a takeover whose answer was lost can still tell whom it follows. Only the claim that wrote ptrace
+// reads it. In PartiQL, the record must have a traceparent, perhaps an empty one. If it has none, DynamoDB refuses the statement
+// as invalid, and the claim is made by a request of its own.
 const (
 	updateSetTrace       = ", trace = :trace"
 	updateKeepTrace      = ", ptrace = if_not_exists(trace, :notrace)"
@@ -153,9 +155,9 @@ const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 const (
 	updateComplete = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
 
-	// res is the result itself, or the name, length and SHA-256 of one in items of the table or in Options.Results. Such a result is put before this write, so the
-	// record never names a result that is missing. Its name holds the owner token and a digest of its bytes: a worker that this write
-	// refuses has put another name, and a Put that arrives late writes the same bytes.
+	// res is the result itself, or the name, length and SHA-256 of one in items of the table or in Options.Results. Such a result is
+	// put before this write, so the record never names a result that is missing. Its name holds the owner token and a digest of its
+	// bytes: a worker that this write refuses has put another name, and a Put that arrives late writes the same bytes.
 	updateSetResult = ", res = :res"
 	updateDropError = " REMOVE err"
 
@@ -163,12 +165,13 @@ const (
 	// effects.
 	updateSetTx = ", tx = :tx"
 
-	// With messages the record must not be deleted before they are sent: exp is then the last second of the year 9999, and ends keeps the
-	// end of the retention. due and due_ns put the record into the sparse index of the unsent.
+	// With messages the record must not be deleted before they are sent: exp is then the last second of the year 9999, and ends keeps
+	// the end of the retention. due and due_ns put the record into the sparse index of the unsent.
 	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
 
-	// tookat keeps the end of the lease that this claim has taken over, because the next claim replaces prev. Each write of the holder says it
-	// (see Held.write), and of one claim all say the same. A write that is applied late says it of its own claim, or it is refused.
+	// tookat keeps the end of the lease that this claim has taken over, because the next claim replaces prev. Each write of the
+	// holder says it (see Held.write), and of one claim all say the same. A write that is applied late says it of its own claim, or
+	// it is refused.
 	updateTookAt = ", tookat = :tookat"
 
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"
@@ -190,23 +193,24 @@ const (
 	updateReopened = ", took = if_not_exists(took, :zero) - :one"
 )
 
-// updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record is
-// completed when it is claimed. It has the same condition as a claim, so of a commit and any other claim of the key one wins.
+// updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record
+// is completed when it is claimed. It has the same condition as a claim, so of a commit and any other claim of the key one wins.
 const updateCommit = "SET v = :v, st = :completed, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :nowms, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), done = :nowms"
 
-// updateReject writes a run that was not claimed and did not succeed, and that may be repeated: the key is as after a claim and its release.
-// It has the same condition as a claim. A late request of it counts one attempt more, as a late claim does; so under MaxAttempts a key may
-// end one run early. It never ends a key, because work that failed for good is claimed and then failed under condHeld.
+// updateReject writes a run that was not claimed and did not succeed, and that may be repeated: the key is as after a claim and
+// its release. It has the same condition as a claim. A late request of it counts one attempt more, as a late claim does; so under
+// MaxAttempts a key may end one run early. It never ends a key, because work that failed for good is claimed and then failed
+// under condHeld.
 const updateReject = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
-// A sender removes the messages that it has sent. A message that can never be sent moves to the attribute parked. Its record must not be
-// deleted, so exp stays at the end of the year 9999, and ends keeps the retention for the day on which an operator sends or drops the
-// message. A record with messages left stays in the index: the update writes due and due_ns again, because another sender may have removed
-// them.
+// A sender removes the messages that it has sent. A message that can never be sent moves to the attribute parked. Its record must
+// not be deleted, so exp stays at the end of the year 9999, and ends keeps the retention for the day on which an operator sends
+// or drops the message. A record with messages left stays in the index: the update writes due and due_ns again, because another
+// sender may have removed them.
 const (
 	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends, parked"
 	updateParked = "SET parked = :parked REMOVE outbox, due, due_ns"

@@ -9,7 +9,8 @@ import (
 // Verdict says what the record for which the condition of a claim was false means for the claimant.
 type Verdict string
 
-// The verdicts. The first three are about a record with the claimant's own token: an earlier try was applied, and its answer was lost.
+// The verdicts. The first three are about a record with the claimant's own token: an earlier try was applied, and its answer was
+// lost.
 const (
 	Won       Verdict = "won"             // the claim is held
 	Committed Verdict = "committed"       // the commit was applied

@@ -17,7 +17,8 @@ var now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // from returns a number for a time so far from now, in milliseconds.
 func from(d time.Duration) types.AttributeValue { return record.Number(now.Add(d).UnixMilli()) }
 
-// stored returns the record of another worker's claim, whose lease is over, with these attributes in place of its own; nil removes one.
+// stored returns the record of another worker's claim, whose lease is over, with these attributes in place of its own; nil
+// removes one.
 func stored(changed protocol.Item) protocol.Item {
 	it := protocol.Item{
 		"pk": record.Text("n#k"), "v": record.Number(1), "st": record.Text(record.InProgress), "own": record.Text("other"),

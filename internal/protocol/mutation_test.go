@@ -37,10 +37,10 @@ var equivalent = map[string]string{
 
 const notBegins = "NOT begins_with(fp, :fpver) is true of a record without fp, too"
 
-// TestEveryMutationOfAnExpressionIsNoticed drops every term of every condition, flips every comparison and connective, and drops every
-// clause of every update; the contract must fail under each. The change is made to the request, with the values that are no longer used
-// taken out, so that it is the meaning that is noticed and not a validation error. Expressions that are also sent in statements are
-// changed twice: in requests of their own, and in statements, where the cases of batches alone must notice.
+// TestEveryMutationOfAnExpressionIsNoticed drops every term of every condition, flips every comparison and connective, and drops
+// every clause of every update; the contract must fail under each. The change is made to the request, with the values that are no
+// longer used taken out, so that it is the meaning that is noticed and not a validation error. Expressions that are also sent in
+// statements are changed twice: in requests of their own, and in statements, where the cases of batches alone must notice.
 func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 	t.Parallel()
 
@@ -298,7 +298,8 @@ type mutated struct {
 	statements map[string][]statement // by their text
 }
 
-// OnChange hides that of the engine: the cases of the contract themselves must notice the change, as on an engine that shows none.
+// OnChange hides that of the engine: the cases of the contract themselves must notice the change, as on an engine that shows
+// none.
 func (e mutated) OnChange() {}
 
 func (e mutated) BatchExecuteStatement(

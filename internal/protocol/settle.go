@@ -33,7 +33,8 @@ type Fenced struct {
 	IsUnknown bool           // a try had no answer, so it may have been applied
 }
 
-// Request returns the next try as a request of its own. It asks for the updated attributes only, because a completed record may be large.
+// Request returns the next try as a request of its own. It asks for the updated attributes only, because a completed record may
+// be large.
 func (f *Fenced) Request() Request {
 	return Request{Update: f.Table.Update(f.Build(), types.ReturnValueUpdatedNew)}
 }
@@ -59,7 +60,8 @@ func (f *Fenced) Read(answer Answer) (Step, error) {
 	return Again, answer.Err
 }
 
-// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
+// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has
+// none.
 func (h *Held) write(condition, update, end string) Write {
 	values := Item{":mine": text(h.Token), ":fence": number(h.Fence), ":inprogress": inProgressValue}
 

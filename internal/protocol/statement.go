@@ -46,8 +46,8 @@ const (
 	placeSort      = ":sort"
 )
 
-// translate translates a condition and an update, for a record that exists, into PartiQL. So there is one set of expressions, and one
-// argument for each.
+// translate translates a condition and an update, for a record that exists, into PartiQL. So there is one set of expressions, and
+// one argument for each.
 func (t *Table) translate(f form) partiql.Statement {
 	made := partiql.Update(t.Table, f.update, keyCondition(&t.Config)+" AND ("+f.condition+")", t.translated())
 	if strings.HasPrefix(f.update, updateAgain) { // the new fencing token follows from the old one

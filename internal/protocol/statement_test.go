@@ -14,8 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Every statement that is sent, with its parameters, stands in the file: a change of an expression, or of its translation, is seen.
-// (That a statement does what the request of its own does is for the contract to show, on every engine.)
+// Every statement that is sent, with its parameters, stands in the file: a change of an expression, or of its translation, is
+// seen. (That a statement does what the request of its own does is for the contract to show, on every engine.)
 func TestStatementsReadAsTheFileSays(t *testing.T) {
 	t.Parallel()
 

@@ -1,6 +1,6 @@
-// Package protocol knows what is written into the record of a key, and what a record that stands in the way means for the writer. It makes
-// requests and reads records. It sends nothing and has no clock, no goroutine and no client: the time of a try is an argument. So tables of
-// cases test it, and each argument for a stored expression stands beside the expression.
+// Package protocol knows what is written into the record of a key, and what a record that stands in the way means for the writer.
+// It makes requests and reads records. It sends nothing and has no clock, no goroutine and no client: the time of a try is an
+// argument. So tables of cases test it, and each argument for a stored expression stands beside the expression.
 package protocol
 
 import (
@@ -65,8 +65,8 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Stamp is the time of one try, and the end of the lease that it asks for. The time is read before the try is sent, so that the holder never
-// trusts its lease for longer than the record says.
+// Stamp is the time of one try, and the end of the lease that it asks for. The time is read before the try is sent, so that the
+// holder never trusts its lease for longer than the record says.
 type Stamp struct{ Now, Lease time.Time }
 
 // Key returns the primary key of the item behind a partition key.
@@ -79,7 +79,8 @@ func (t *Table) Key(partition string) Item {
 	return key
 }
 
-// Write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a transaction.
+// Write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a
+// transaction.
 type Write struct {
 	partition string
 	form      form
@@ -116,7 +117,8 @@ func (t *Table) Part(w Write) *types.TransactWriteItem {
 	}}
 }
 
-// Request is a write as a request of its own: one of the two. It must ask for attributes, because an answer without any proves nothing.
+// Request is a write as a request of its own: one of the two. It must ask for attributes, because an answer without any proves
+// nothing.
 type Request struct {
 	Update *dynamodb.UpdateItemInput
 	Put    *dynamodb.PutItemInput
@@ -162,8 +164,8 @@ func (t *Table) end(s Stamp) int64 {
 	return end.Add(time.Second - 1).Unix()
 }
 
-// names returns the names for the aliases in the expressions, because DynamoDB refuses a name that they do not use. Only a claim names the
-// key, and all that set the TTL attribute give it a value.
+// names returns the names for the aliases in the expressions, because DynamoDB refuses a name that they do not use. Only a claim
+// names the key, and all that set the TTL attribute give it a value.
 func (t *Table) names(w Write) map[string]string {
 	switch {
 	case strings.Contains(w.form.condition, namePK):

@@ -22,15 +22,15 @@ type Part struct {
 	Token   string     // the client request token if it travels alone; "" for a new one
 }
 
-// Joined is a transaction of several parts. Its sums are made of the additions of just these parts: a part that is not in it has no number in it.
-// Its zero value is ready.
+// Joined is a transaction of several parts. Its sums are made of the additions of just these parts: a part that is not in it has
+// no number in it. Its zero value is ready.
 type Joined struct {
 	parts []Part
 	sums  []sum
 }
 
-// Take takes a part. It returns false, and leaves the part out, if a sum with its additions would have more digits than DynamoDB holds. The
-// first part always fits.
+// Take takes a part. It returns false, and leaves the part out, if a sum with its additions would have more digits than DynamoDB
+// holds. The first part always fits.
 func (j *Joined) Take(p Part) bool {
 	sums := slices.Clone(j.sums)
 
@@ -135,9 +135,9 @@ func (p *Part) items() int {
 	return 1 + len(p.Effects)
 }
 
-// readPart reads the reasons of one part. A refused effect beside a conflict of the record can be an earlier try of the same transaction,
-// seen half-way, so only a clean answer counts. A refused sum of several parts does not say whose number it refuses, so each of them must be sent
-// by itself.
+// readPart reads the reasons of one part. A refused effect beside a conflict of the record can be an earlier try of the same
+// transaction, seen half-way, so only a clean answer counts. A refused sum of several parts does not say whose number it refuses,
+// so each of them must be sent by itself.
 func (j *Joined) readPart(p *Part, record, effects, sums []types.CancellationReason, cancelled error) Cancelled {
 	c := Cancelled{Answer: Answer{Outcome: Unprocessed, Err: cancelled}}
 	effects = slices.Clip(effects)
@@ -189,8 +189,8 @@ func (p *Part) firstRefused(effects []types.CancellationReason) *Refusal {
 	return &Refusal{Index: i, Code: aws.ToString(r.Code), Message: aws.ToString(r.Message), Item: r.Item}
 }
 
-// refusedRecord returns the refusal of a part whose record DynamoDB does not accept as the transaction would leave it, such as a record
-// that has become too large by the attributes of others. The same request would be refused again.
+// refusedRecord returns the refusal of a part whose record DynamoDB does not accept as the transaction would leave it, such as a
+// record that has become too large by the attributes of others. The same request would be refused again.
 func refusedRecord(r types.CancellationReason) *Refusal {
 	cause := &smithy.GenericAPIError{Code: aws.ToString(r.Code), Message: "the record of the key: " + aws.ToString(r.Message)}
 
@@ -209,8 +209,8 @@ func textOf(reasons []types.CancellationReason) string {
 	return strings.Join(codes, ", ")
 }
 
-// isRefusal reports whether an item has a reason at all: the others of a cancelled transaction have the code None, which says only that they
-// did not cause the cancellation.
+// isRefusal reports whether an item has a reason at all: the others of a cancelled transaction have the code None, which says
+// only that they did not cause the cancellation.
 func isRefusal(r types.CancellationReason) bool {
 	code := aws.ToString(r.Code)
 

@@ -42,8 +42,8 @@ func (q *DeadLetter) Send(ctx context.Context, m events.SQSMessage, cause error)
 		return err
 	}
 
-	// SQS may have rejected an attribute or the size that explained added. Send the message again without them, so that it does not fail on
-	// every delivery.
+	// SQS may have rejected an attribute or the size that explained added. Send the message again without them, so that it does not
+	// fail on every delivery.
 	if _, again := q.send(ctx, bare); again != nil {
 		return errors.Join(err, again)
 	}

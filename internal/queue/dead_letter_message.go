@@ -57,8 +57,8 @@ func (q *DeadLetter) bare(m events.SQSMessage) (*sqs.SendMessageInput, error) {
 	return in, nil
 }
 
-// setAttributes gives a message the attributes that it arrived with. It leaves out those that an earlier move to a dead-letter queue added,
-// because they describe that move and not this one.
+// setAttributes gives a message the attributes that it arrived with. It leaves out those that an earlier move to a dead-letter
+// queue added, because they describe that move and not this one.
 func setAttributes(in *sqs.SendMessageInput, attributes map[string]events.SQSMessageAttribute) error {
 	for name, a := range attributes {
 		if !utf8.ValidString(name) || !utf8.ValidString(a.DataType) || !utf8.ValidString(aws.ToString(a.StringValue)) {
@@ -114,7 +114,8 @@ func explained(bare *sqs.SendMessageInput, m events.SQSMessage, cause error) *sq
 	return &in
 }
 
-// addAttribute adds an attribute to a message that has none with this name, unless it has no value or SQS would refuse the message for it.
+// addAttribute adds an attribute to a message that has none with this name, unless it has no value or SQS would refuse the
+// message for it.
 func addAttribute(in *sqs.SendMessageInput, name, dataType, value string) {
 	size := messageSize(in) + len(name) + len(dataType) + len(value)
 	if value == "" || len(in.MessageAttributes) >= maxAttributes || size > maxMessage {

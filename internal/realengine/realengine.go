@@ -27,8 +27,9 @@ var shared struct {
 	stop     func() error
 }
 
-// Main runs the tests of a package and then stops the DynamoDB Local that they started. A package that calls Client needs it. Others use it because
-// the heaps of tests are small: without it they are collected again and again, which is a fifth of their processor time.
+// Main runs the tests of a package and then stops the DynamoDB Local that they started. A package that calls Client needs it.
+// Others use it because the heaps of tests are small: without it they are collected again and again, which is a fifth of their
+// processor time.
 //
 //	func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 func Main(m *testing.M) int {
@@ -46,8 +47,9 @@ func Main(m *testing.M) int {
 }
 
 // Client returns a client of the engine at DYNAMODB_LOCAL_ENDPOINT, or else of a DynamoDB Local that this test binary starts for
-// itself. A test that cannot have one fails instead of being skipped, because a comparison that did not take place proves nothing. Only
-// under -short no engine is started: that costs more than all else of most packages. The test is then skipped, unless an engine runs.
+// itself. A test that cannot have one fails instead of being skipped, because a comparison that did not take place proves
+// nothing. Only under -short no engine is started: that costs more than all else of most packages. The test is then skipped,
+// unless an engine runs.
 func Client(t testing.TB) *dynamodb.Client {
 	t.Helper()
 

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// MaxCause is how many bytes of a failure's text are kept. A record without a result stays below 1 KB with it, unless its key is long.
+// MaxCause is how many bytes of a failure's text are kept. A record without a result stays below 1 KB with it, unless its key is
+// long.
 const MaxCause = 256
 
-// Cause returns the text of a failure as a record keeps it. It puts reason before last, the text of an earlier failure, and cuts the whole.
-// last is "" for none.
+// Cause returns the text of a failure as a record keeps it. It puts reason before last, the text of an earlier failure, and cuts
+// the whole. last is "" for none.
 func Cause(reason, last string) string {
 	if last != "" {
 		reason += "; last failure: " + last

@@ -12,8 +12,8 @@ type Message struct {
 	Index int    `dynamodbav:"i"`
 	Cause string `dynamodbav:"cause,omitempty"` // why it can never be sent; of a parked message only
 
-	// Sealed is what is stored in the place of Content, without its target, if Options.Codec has sealed it. Content is then known only to the
-	// process that has sealed it, or after Open of the codec.
+	// Sealed is what is stored in the place of Content, without its target, if Options.Codec has sealed it. Content is then known
+	// only to the process that has sealed it, or after Open of the codec.
 	Sealed []byte `dynamodbav:"-"`
 }
 

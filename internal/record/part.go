@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// A result that is kept in the table of the records, beside its record, is one or several items of its own, its parts. The partition key of a
-// part is the namespace, "#sha256:", the digest of the idempotency key, and, each after a slash, the owner token of the claim that completes the
-// key, the beginning of the result's digest and the number of the part. No record has such a key: one that begins with sha256: is stored as its
-// digest. The name of the result, in its record, is the partition key of its last part, so that it also says how many there are.
+// A result that is kept in the table of the records, beside its record, is one or several items of its own, its parts. The
+// partition key of a part is the namespace, "#sha256:", the digest of the idempotency key, and, each after a slash, the owner
+// token of the claim that completes the key, the beginning of the result's digest and the number of the part. No record has such
+// a key: one that begins with sha256: is stored as its digest. The name of the result, in its record, is the partition key of its
+// last part, so that it also says how many there are.
 const (
-	// PartSize is how many bytes a part holds. Only the last one holds fewer. An item of DynamoDB has room for them beside the longest key.
+	// PartSize is how many bytes a part holds. Only the last one holds fewer. An item of DynamoDB has room for them beside the
+	// longest key.
 	PartSize = 390 << 10
 
 	// MaxParts is how many parts a result has at most: enough for 6 MB, the largest answer of a Lambda function.
@@ -22,8 +24,8 @@ const (
 	digestBytes = 43 // of a SHA-256 in base64 without padding
 )
 
-// NameInTable returns the name of a result of length bytes that is kept in the table: that of the claim with this owner token, of the record with
-// this partition key.
+// NameInTable returns the name of a result of length bytes that is kept in the table: that of the claim with this owner token, of
+// the record with this partition key.
 func NameInTable(partition, token string, sum [sha256.Size]byte, length int) string {
 	namespace, key, _ := strings.Cut(partition, "#")
 	if !strings.HasPrefix(key, DigestPrefix) {

@@ -1,5 +1,5 @@
-// Package record defines how a record is stored: its attributes, its states and its texts. Package idemddb, which writes records, and the
-// packages around it, which find, show and change them, read a record here.
+// Package record defines how a record is stored: its attributes, its states and its texts. Package idemddb, which writes records,
+// and the packages around it, which find, show and change them, read a record here.
 package record
 
 import (
@@ -59,8 +59,8 @@ func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, e
 	return rec, nil
 }
 
-// Inspect reads what can be read of an item. An error says why the item is no record that this package knows. An unknown version is reported
-// before anything else, because nobody can know what else stands in such a record.
+// Inspect reads what can be read of an item. An error says why the item is no record that this package knows. An unknown version
+// is reported before anything else, because nobody can know what else stands in such a record.
 func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
 	rec := &Stored{
 		Result: item[Result], Operator: TextOf(item[Operator]), Shard: TextOf(item[DueNS]),
@@ -116,8 +116,8 @@ func (r *Stored) Until() time.Time {
 	return time.UnixMilli(*r.Lease)
 }
 
-// Matches reports whether an input with this stored fingerprint is the one that the record stands for. It returns true if either of them
-// has no fingerprint, or if the record has one of another version.
+// Matches reports whether an input with this stored fingerprint is the one that the record stands for. It returns true if either
+// of them has no fingerprint, or if the record has one of another version.
 func (r *Stored) Matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, FingerprintVersion)
 }
@@ -188,8 +188,8 @@ func NumberOf(value types.AttributeValue) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// A long key is stored as DigestPrefix and its digest. The first HashLength bytes of that stand for the key in logs, whether it is long or
-// not.
+// A long key is stored as DigestPrefix and its digest. The first HashLength bytes of that stand for the key in logs, whether it
+// is long or not.
 const (
 	DigestPrefix = "sha256:"
 	HashLength   = len(DigestPrefix) + 12
@@ -200,10 +200,11 @@ const (
 // ErrBadKey is the error for a key that no record can have.
 var ErrBadKey = errors.New("bad key")
 
-// Partition returns the value of the partition key for an idempotency key of a namespace, or ErrBadKey. If hashed is true, every key is
-// stored as its digest.
+// Partition returns the value of the partition key for an idempotency key of a namespace, or ErrBadKey. If hashed is true, every
+// key is stored as its digest.
 //
-// A long key is stored as its digest. So is a short one that looks like a digest, so that nobody can choose a key that stands for a long one.
+// A long key is stored as its digest. So is a short one that looks like a digest, so that nobody can choose a key that stands for
+// a long one.
 func Partition(namespace, key string, hashed bool) (string, error) {
 	switch {
 	case key == "":
@@ -217,8 +218,8 @@ func Partition(namespace, key string, hashed bool) (string, error) {
 	}
 }
 
-// FingerprintOf returns a fingerprint as the record holds it, "" for none: the version of the algorithm and a digest, so that neither its
-// length nor what it shows depends on the caller. Another algorithm gets another number and never matches this one's.
+// FingerprintOf returns a fingerprint as the record holds it, "" for none: the version of the algorithm and a digest, so that
+// neither its length nor what it shows depends on the caller. Another algorithm gets another number and never matches this one's.
 func FingerprintOf(fingerprint string) string {
 	if fingerprint == "" {
 		return ""

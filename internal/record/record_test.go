@@ -162,7 +162,8 @@ func TestARecordIsInOneOfTheShards(t *testing.T) {
 	}
 }
 
-// Records that were written with 16 partitions are where they were, and those of any larger number are among the names of the largest.
+// Records that were written with 16 partitions are where they were, and those of any larger number are among the names of the
+// largest.
 func TestTheNamesOfShards(t *testing.T) {
 	t.Parallel()
 

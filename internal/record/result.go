@@ -29,8 +29,8 @@ func (k KeptResult) IsOf(result []byte) bool {
 	return bytes.Equal(k.Sum, sum[:])
 }
 
-// KeptResultOf returns which result beside the record the attribute names. It returns false if the attribute is anything else: a result
-// that stands in the record, the mark of one that was omitted, or nil.
+// KeptResultOf returns which result beside the record the attribute names. It returns false if the attribute is anything else: a
+// result that stands in the record, the mark of one that was omitted, or nil.
 func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {
 	m, _ := result.(*types.AttributeValueMemberM)
 	if m == nil { // a fake of a client may hold a nil pointer

@@ -17,9 +17,9 @@ const (
 	SealedOverhead = 16
 )
 
-// SealedResult returns the attribute for a result that Options.Codec has sealed. value is what the attribute would be of the sealed bytes: they
-// themselves, or the name under which Options.Results keeps them. A program that does not know the mark finds the record unreadable, and so
-// never takes the sealed bytes for the result.
+// SealedResult returns the attribute for a result that Options.Codec has sealed. value is what the attribute would be of the
+// sealed bytes: they themselves, or the name under which Options.Results keeps them. A program that does not know the mark finds
+// the record unreadable, and so never takes the sealed bytes for the result.
 func SealedResult(value types.AttributeValue) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{memberSealed: value}}
 }
@@ -84,8 +84,9 @@ func ContentOf(target string, plain []byte) (Content, error) {
 // openMessage is a message as it is stored without being sealed.
 type openMessage Message
 
-// MarshalDynamoDBAttributeValue returns the message as it is stored. Of a sealed one only the target and the number can be read. The type of its
-// body is another one, so that a program that does not know it finds the record unreadable, and never sends a message that says nothing.
+// MarshalDynamoDBAttributeValue returns the message as it is stored. Of a sealed one only the target and the number can be read.
+// The type of its body is another one, so that a program that does not know it finds the record unreadable, and never sends a
+// message that says nothing.
 func (m Message) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	plain := openMessage(m)
 	if m.Sealed != nil {

@@ -37,9 +37,9 @@ func New(c Config) *Schedule {
 	return s
 }
 
-// Split reports that a message whose key is unknown holds n further messages, before their keys and its own are reported. They are of its
-// group, in order behind it. Split returns the index of the first of them, or false if it is decided about the message already: then it fails, with
-// all that it holds.
+// Split reports that a message whose key is unknown holds n further messages, before their keys and its own are reported. They
+// are of its group, in order behind it. Split returns the index of the first of them, or false if it is decided about the message
+// already: then it fails, with all that it holds.
 func (s *Schedule) Split(i, n int) (first int, ok bool) {
 	if s.Whole {
 		first = len(s.messages) - 1
@@ -96,7 +96,8 @@ func (s *Schedule) Waits(i int) { s.leave(i) }
 // Again reports that a message wants to be claimed once more.
 func (s *Schedule) Again(i int) { s.want(i) }
 
-// Ran reports that the handler of a message has returned, or did not run after all. If it had an effect, the effect has no record until Settled.
+// Ran reports that the handler of a message has returned, or did not run after all. If it had an effect, the effect has no record
+// until Settled.
 func (s *Schedule) Ran(now time.Time, i int, effect bool) {
 	m := &s.messages[i]
 	s.leave(i)
@@ -116,8 +117,8 @@ func (s *Schedule) Refused(i int) {
 	}
 }
 
-// Settled reports that the work of a message has ended, or did not begin, where Finished does not follow at once. written says that its effect is
-// known to be recorded. What the work holds is free, and messages that ask for the same work end as it does.
+// Settled reports that the work of a message has ended, or did not begin, where Finished does not follow at once. written says
+// that its effect is known to be recorded. What the work holds is free, and messages that ask for the same work end as it does.
 func (s *Schedule) Settled(i int, written bool) {
 	s.leave(i)
 
@@ -137,8 +138,8 @@ func (s *Schedule) Settled(i int, written bool) {
 	s.release(i)
 }
 
-// Finished reports that the work of a message has ended, and that its end is reported, too. The next message of its group follows, unless this
-// one has failed.
+// Finished reports that the work of a message has ended, and that its end is reported, too. The next message of its group
+// follows, unless this one has failed.
 func (s *Schedule) Finished(i int, failed, written bool) {
 	m := &s.messages[i]
 	if m.state == finished {
@@ -159,8 +160,8 @@ func (s *Schedule) Finished(i int, failed, written bool) {
 	}
 }
 
-// Failed reports that the handler of a message has failed, before Ran: its worker must not be given to another one. Finished reports it, too, for a
-// message that fails without its handler.
+// Failed reports that the handler of a message has failed, before Ran: its worker must not be given to another one. Finished
+// reports it, too, for a message that fails without its handler.
 func (s *Schedule) Failed(i int) {
 	if s.StopAtFailure && !s.stopped {
 		s.isBlocked, s.blocker = true, i
@@ -180,8 +181,8 @@ func (s *Schedule) Called() {
 	s.leave(len(s.messages) - 1)
 }
 
-// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, neither NoTime nor Blocked follows: when handlers start no
-// more, as many hooks run as there are workers.
+// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, neither NoTime nor Blocked
+// follows: when handlers start no more, as many hooks run as there are workers.
 func (s *Schedule) Hook(i int) {
 	m := &s.messages[i]
 	m.state, m.hook = ready, true
@@ -218,7 +219,8 @@ func (s *Schedule) follow(before, i int, isBlocked bool) {
 	}
 }
 
-// enter gives a message the place that its key allows. No earlier message of its group is unfinished, and the search for its key is over.
+// enter gives a message the place that its key allows. No earlier message of its group is unfinished, and the search for its key
+// is over.
 func (s *Schedule) enter(i int) {
 	m := &s.messages[i]
 	if m.state == keyless {

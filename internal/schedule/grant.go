@@ -11,8 +11,8 @@ const (
 	troubleTime   = 100 * time.Millisecond // rule 7; the writes of a slow but healthy table take less
 )
 
-// Time says when it is too late for a handler to start. Its methods take the time now, and how long the longest of the last handlers took; 0 if
-// none is known.
+// Time says when it is too late for a handler to start. Its methods take the time now, and how long the longest of the last
+// handlers took; 0 if none is known.
 type Time struct {
 	Begun   time.Time     // when the invocation began
 	End     time.Time     // when nothing may start any more; zero if the invocation has no deadline
@@ -24,8 +24,8 @@ func (t Time) HasTime(now time.Time, longest time.Duration) bool {
 	return t.End.IsZero() || t.UntilLastStart(now, longest) >= 0
 }
 
-// UntilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
-// time-out, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
+// UntilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline.
+// Without a time-out, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
 func (t Time) UntilLastStart(now time.Time, longest time.Duration) time.Duration {
 	need := t.Timeout
 
@@ -40,8 +40,8 @@ func (t Time) UntilLastStart(now time.Time, longest time.Duration) time.Duration
 	return t.End.Sub(now) - need
 }
 
-// Actions gives out what is free after the events that were reported since the last call, and returns all that must be done. It is valid until the
-// next event.
+// Actions gives out what is free after the events that were reported since the last call, and returns all that must be done. It
+// is valid until the next event.
 func (s *Schedule) Actions(now time.Time) []Action {
 	wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)
 	if wanted && !s.HasTime(now, s.Longest) {
@@ -122,8 +122,8 @@ func (s *Schedule) free() int {
 	return max(0, s.Workers-s.working-max(0, held-1))
 }
 
-// startNext gives a worker to the first message that has its claim. It does not overtake a message whose claim has no answer yet, unless
-// there are workers for both or the answer takes long.
+// startNext gives a worker to the first message that has its claim. It does not overtake a message whose claim has no answer yet,
+// unless there are workers for both or the answer takes long.
 func (s *Schedule) startNext(now time.Time) bool {
 	free, at := s.free(), slices.IndexFunc(s.admitted, s.isReady)
 	if free == 0 || at < 0 {
@@ -161,8 +161,8 @@ func (s *Schedule) run(now time.Time, i int) {
 	}
 }
 
-// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no worker
-// make room for the next ones together.
+// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get
+// no worker make room for the next ones together.
 func (s *Schedule) admit(now time.Time) {
 	n := s.claimable()
 	if n == 0 {

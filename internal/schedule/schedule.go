@@ -1,7 +1,8 @@
-// Package schedule says which message of a batch is claimed, when its handler starts, and which message does neither. It has no clock, no
-// goroutine and no lock: its caller reports what happens, with the time, and does what the Actions say.
+// Package schedule says which message of a batch is claimed, when its handler starts, and which message does neither. It has no
+// clock, no goroutine and no lock: its caller reports what happens, with the time, and does what the Actions say.
 //
-// A message goes this way; each arrow is an event that the caller reports, and each word in capitals an action that the caller does:
+// A message goes this way; each arrow is an event that the caller reports, and each word in capitals an action that the caller
+// does:
 //
 //	its key is unknown ─Found→ it waits ─CLAIM→ its key is claimed ─Claimed→ it waits for a worker ─START→ its handler runs
 //	─Ran→ its work is settled ─Settled→ its end is reported ─Finished→
@@ -10,22 +11,23 @@
 //
 // The rules, each with a table test of its name:
 //
-//  1. Order. The messages of one group are worked on one after the other. When one of them has failed, those behind it are BLOCKED. Claims and
-//     workers are given in the order of the batch.
-//  2. One key. One message at a time works on a key. A message that asks for the same work as one that is settled is the SAME, and ends as that
-//     one did.
+//  1. Order. The messages of one group are worked on one after the other. When one of them has failed, those behind it are
+//     BLOCKED. Claims and workers are given in the order of the batch.
+//  2. One key. One message at a time works on a key. A message that asks for the same work as one that is settled is the SAME,
+//     and ends as that one did.
 //  3. Workers. At most Workers handlers run at a time.
-//  4. Claims ahead. Keys are claimed for all free workers, and at least a whole request at a time, when no other message is claimed or
-//     waits for a worker. So a claim waits for a worker at most as long as one request's worth of handlers takes.
-//  5. Claims together. A handler does not start before one of an earlier message whose claim has no answer yet, and no further keys
-//     are claimed, for 0.15 ms: the answers of one request come together.
+//  4. Claims ahead. Keys are claimed for all free workers, and at least a whole request at a time, when no other message is
+//     claimed or waits for a worker. So a claim waits for a worker at most as long as one request's worth of handlers takes.
+//  5. Claims together. A handler does not start before one of an earlier message whose claim has no answer yet, and no further
+//     keys are claimed, for 0.15 ms: the answers of one request come together.
 //  6. Time. Nothing starts with less time left than a handler needs. Then all that waits has NO TIME.
-//  7. Trouble. A finished effect whose record was refused once, or is not written after 100 ms, is in trouble, and occupies a worker until it is
-//     settled. The first one is exempt, so that one bad key does not stop a batch with one worker. While records are refused and none is
-//     written, every finished effect counts as one in trouble.
-//  8. Overdue. A handler is overdue when its time-out and a grace are over. When as many are overdue as there are workers, nothing more
-//     starts. When nothing but overdue handlers is at work, they are LATE.
-//  9. Stop. With StopAtFailure, nothing starts after the first handler that has failed, or message that has failed without one. Then all that waits is BLOCKED.
+//  7. Trouble. A finished effect whose record was refused once, or is not written after 100 ms, is in trouble, and occupies a
+//     worker until it is settled. The first one is exempt, so that one bad key does not stop a batch with one worker. While
+//     records are refused and none is written, every finished effect counts as one in trouble.
+//  8. Overdue. A handler is overdue when its time-out and a grace are over. When as many are overdue as there are workers,
+//     nothing more starts. When nothing but overdue handlers is at work, they are LATE.
+//  9. Stop. With StopAtFailure, nothing starts after the first handler that has failed, or message that has failed without one.
+//     Then all that waits is BLOCKED.
 package schedule
 
 import "time"
@@ -78,7 +80,8 @@ type Action struct {
 	Other   int
 }
 
-// Schedule is the state of one batch. It is not safe for concurrent use. After one or several events the caller takes the Actions.
+// Schedule is the state of one batch. It is not safe for concurrent use. After one or several events the caller takes the
+// Actions.
 type Schedule struct {
 	Config
 

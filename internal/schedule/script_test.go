@@ -16,9 +16,9 @@ import (
 //
 //	found 0 a, found 1 b:x => expect 2, claim 0, claim 1
 //
-// "found 1 b:x" says that the key of message 1 is b, with the fingerprint x. "+150us" lets time pass. "ran 0" says that the handler of message
-// 0 returned without an effect that is not recorded, "effect 0" that it had one. "longest 1s" is how long an earlier handler took. "rests" demands
-// that the schedule is not to be called at a later time.
+// "found 1 b:x" says that the key of message 1 is b, with the fingerprint x. "+150us" lets time pass. "ran 0" says that the
+// handler of message 0 returned without an effect that is not recorded, "effect 0" that it had one. "longest 1s" is how long an
+// earlier handler took. "rests" demands that the schedule is not to be called at a later time.
 type script struct {
 	name  string
 	batch schedule.Config

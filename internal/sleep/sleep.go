@@ -19,8 +19,8 @@ func For(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Poll waits between two looks at what another process changes. The first pause is short, each further one is twice as long as the one
-// before, and none is longer than 1 s.
+// Poll waits between two looks at what another process changes. The first pause is short, each further one is twice as long as
+// the one before, and none is longer than 1 s.
 type Poll struct {
 	End time.Time // after it there is no further look
 

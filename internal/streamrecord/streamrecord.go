@@ -13,8 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
-// Item returns a text that names the item that a record is about. The item's key is in the record whatever the stream's view type is. All
-// records of a stream whose key cannot be read have one text.
+// Item returns a text that names the item that a record is about. The item's key is in the record whatever the stream's view type
+// is. All records of a stream whose key cannot be read have one text.
 func Item(r events.DynamoDBEventRecord) (item string) {
 	item = r.EventSourceArn + "\n"
 

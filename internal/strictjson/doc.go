@@ -1,7 +1,7 @@
-// Package strictjson reads and writes JSON only where all readers of a text understand the same. encoding/json repairs text that is not
-// UTF-8, takes one of two members with the same name, and compares names without regard to case; this package refuses such values instead.
-// [Marshal] encodes values that are decoded as they were. [Shape.Exact] compares the names of members as they stand. [Paths.Key] makes
-// idempotency keys. The package knows nothing of SQS.
+// Package strictjson reads and writes JSON only where all readers of a text understand the same. encoding/json repairs text that
+// is not UTF-8, takes one of two members with the same name, and compares names without regard to case; this package refuses such
+// values instead. [Marshal] encodes values that are decoded as they were. [Shape.Exact] compares the names of members as they
+// stand. [Paths.Key] makes idempotency keys. The package knows nothing of SQS.
 //
 // A key is made in three steps. [Read] reads the text as one JSON value and refuses everything that two readers could
 // understand differently. [Paths] pick parts of the value by names and indexes. [Paths.Key] writes what they picked as the

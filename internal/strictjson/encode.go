@@ -24,13 +24,14 @@ var (
 	errStream = errors.New("it is a stream, whose content JSON does not carry")
 )
 
-// Marshal returns a value as JSON, and refuses values that JSON cannot carry. The encoder of the standard library writes U+FFFD for text that
-// is not UTF-8, so a replay would have another text; and it encodes what an interface holds, which cannot be decoded. Fields that
-// encoding/json leaves out, because they are unexported, have the tag `json:"-"` or share a name with another one, are zero in what is
-// decoded. A value of a type whose UnmarshalJSON does not undo its MarshalJSON is decoded as its UnmarshalJSON reads it.
+// Marshal returns a value as JSON, and refuses values that JSON cannot carry. The encoder of the standard library writes U+FFFD
+// for text that is not UTF-8, so a replay would have another text; and it encodes what an interface holds, which cannot be
+// decoded. Fields that encoding/json leaves out, because they are unexported, have the tag `json:"-"` or share a name with
+// another one, are zero in what is decoded. A value of a type whose UnmarshalJSON does not undo its MarshalJSON is decoded as its
+// UnmarshalJSON reads it.
 //
-// It returns ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or
-// Unmarshal cannot decode it as a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
+// It returns ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or Unmarshal cannot
+// decode it as a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
 func Marshal[T any](value T) ([]byte, error) {
 	result, err := encode(value, new(T))
 	if err != nil {
@@ -40,8 +41,8 @@ func Marshal[T any](value T) ([]byte, error) {
 	return result, nil
 }
 
-// encode encodes a value, and decodes it again. Only that shows whether all interfaces in it are nil, and whether its own methods read what
-// they write.
+// encode encodes a value, and decodes it again. Only that shows whether all interfaces in it are nil, and whether its own methods
+// read what they write.
 func encode(value, decoded any) (result []byte, err error) {
 	defer panicerror.Catch("it", &err)
 
@@ -74,8 +75,8 @@ func Unmarshal(encoded []byte, value any) error {
 	return withoutContent(decoder.Decode(value))
 }
 
-// withoutContent returns an error without what stands in the JSON: results may be confidential, and errors are logged. An error of a type's own
-// UnmarshalJSON stays as it is.
+// withoutContent returns an error without what stands in the JSON: results may be confidential, and errors are logged. An error
+// of a type's own UnmarshalJSON stays as it is.
 func withoutContent(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kind, _, _ := strings.Cut(wrong.Value, " ") // a number is followed by its digits
@@ -95,8 +96,8 @@ const (
 	character = utf8.RuneError
 )
 
-// escapes reports whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has half of a
-// surrogate pair, for which the decoder gives that character.
+// escapes reports whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has
+// half of a surrogate pair, for which the decoder gives that character.
 func escapes(text []byte) (isReplaced, isBroken bool) {
 	isReplaced = bytes.ContainsRune(text, character)
 
@@ -133,8 +134,8 @@ func escaped(text []byte) rune {
 	return rune(unit)
 }
 
-// isText reports whether all text of a value that was encoded is UTF-8. If a value encodes itself as JSON with U+FFFD, nobody knows whether
-// it replaced text, so it counts as broken.
+// isText reports whether all text of a value that was encoded is UTF-8. If a value encodes itself as JSON with U+FFFD, nobody
+// knows whether it replaced text, so it counts as broken.
 func isText(v reflect.Value) bool {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -175,8 +176,8 @@ func isEncoded(field reflect.StructField) bool {
 	return (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-"
 }
 
-// isMarshaledText reports whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the value does not
-// encode itself.
+// isMarshaledText reports whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the
+// value does not encode itself.
 func isMarshaledText(v reflect.Value) (isText, marshals bool) {
 	if !v.CanInterface() {
 		return false, false

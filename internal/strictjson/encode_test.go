@@ -132,7 +132,8 @@ func TestAStreamIsRefusedUnlessItEncodesItself(t *testing.T) {
 	}
 }
 
-// A field that JSON leaves out may have any text, also where the text of another one is looked at closely: that of the replacement character.
+// A field that JSON leaves out may have any text, also where the text of another one is looked at closely: that of the
+// replacement character.
 func TestTextThatIsNotEncodedIsNotLookedAt(t *testing.T) {
 	t.Parallel()
 

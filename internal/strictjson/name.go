@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// CheckNames returns an error if an object of the text, at any depth, has a name twice or two names that differ only in case: encoding/json
-// fills a field from a member whose name differs in case, and other readers understand a body with both spellings differently. The text is
-// valid JSON. The text of the error is a predicate, gives the bytes, counted from 1, and does not quote the names.
+// CheckNames returns an error if an object of the text, at any depth, has a name twice or two names that differ only in case:
+// encoding/json fills a field from a member whose name differs in case, and other readers understand a body with both spellings
+// differently. The text is valid JSON. The text of the error is a predicate, gives the bytes, counted from 1, and does not quote
+// the names.
 func CheckNames(text string) error {
 	w := walker{text: text}
 
@@ -83,7 +84,8 @@ func (w *walker) array(s *Shape) error {
 	return nil
 }
 
-// next goes to the next member or element, past what stands before it, and reports whether there is one. If not, it goes past the end.
+// next goes to the next member or element, past what stands before it, and reports whether there is one. If not, it goes past the
+// end.
 func (w *walker) next(end byte) bool {
 	w.space()
 
@@ -118,7 +120,8 @@ func (w *walker) string() {
 	w.at++
 }
 
-// hide writes commas over a name. No field has such a name, because a comma ends the name in a tag, and all places in the text stay.
+// hide writes commas over a name. No field has such a name, because a comma ends the name in a tag, and all places in the text
+// stay.
 func (w *walker) hide(start, end int) {
 	if w.exact == nil {
 		w.exact = []byte(w.text)
@@ -208,10 +211,12 @@ func (n *names) keep(p place) {
 // end takes the names off the stack.
 func (n *names) end() { *n.stack = (*n.stack)[:n.begin] }
 
-// fold returns one name for all names that encoding/json takes for the same, as [strings.EqualFold] does: K, k and the Kelvin sign are one.
+// fold returns one name for all names that encoding/json takes for the same, as [strings.EqualFold] does: K, k and the Kelvin
+// sign are one.
 func fold(name string) string { return strings.Map(foldRune, name) }
 
-// foldRune returns the smallest of the runes that differ only in case, but of ASCII letters the small one: most names have few others.
+// foldRune returns the smallest of the runes that differ only in case, but of ASCII letters the small one: most names have few
+// others.
 func foldRune(r rune) rune {
 	if r >= utf8.RuneSelf {
 		for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(r) {

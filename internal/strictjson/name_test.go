@@ -198,8 +198,8 @@ func TestExactRefusesWhatCheckRefuses(t *testing.T) {
 	}
 }
 
-// FuzzExact compares with encoding/json: a name that Go's decoder takes for a field although it differs in case changes what is decoded, and
-// nothing else does.
+// FuzzExact compares with encoding/json: a name that Go's decoder takes for a field although it differs in case changes what is
+// decoded, and nothing else does.
 func FuzzExact(f *testing.F) {
 	for _, text := range []string{
 		`{"name":"a","next":{"name":"b"},"all":[{}],"by":{"x":{"Amount":1}},"any":[{}],"fixed":[{}],"other":1}`, `{"Name":"a"}`, `{"a":1,"A":2}`,

@@ -53,7 +53,8 @@ func Text(text string) (content string, err error) {
 	return content, nil
 }
 
-// check returns an error if text is not one JSON value in exact Unicode, with names that are told apart and numbers that can be compared.
+// check returns an error if text is not one JSON value in exact Unicode, with names that are told apart and numbers that can be
+// compared.
 func check(text string) error {
 	switch {
 	case text == "":
@@ -68,8 +69,8 @@ func check(text string) error {
 		return errLoneSurrogate(text, i)
 	}
 
-	// encoding/json takes the last of two strings, but merges two objects into a struct, and matches names without regard to case. The
-	// key could be that of one payment, and the handler's work that of another.
+	// encoding/json takes the last of two strings, but merges two objects into a struct, and matches names without regard to case.
+	// The key could be that of one payment, and the handler's work that of another.
 	if err := CheckNames(text); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Shape is what encoding/json fills in a value of a type: the fields of its structs, at each level. It is safe for concurrent use. The nil
-// Shape is that of types that have no fields, or that decode themselves.
+// Shape is what encoding/json fills in a value of a type: the fields of its structs, at each level. It is safe for concurrent
+// use. The nil Shape is that of types that have no fields, or that decode themselves.
 type Shape struct {
 	fields   map[string]*Shape // of a struct, by the names in JSON; nil for other types
 	elements *Shape            // of a slice, an array or a map
@@ -19,8 +19,9 @@ type Shape struct {
 // ShapeOf returns the shape of the values to which encoding/json decodes for a pointer to a T.
 func ShapeOf[T any]() *Shape { return shapes{}.of(reflect.TypeFor[*T]()) }
 
-// Exact returns a text in which encoding/json finds the members with the exact names of fields, and no others. The names of the others are
-// hidden, and the text has the same length. A text that is not one JSON value is returned as it is. The errors are those of [CheckNames].
+// Exact returns a text in which encoding/json finds the members with the exact names of fields, and no others. The names of the
+// others are hidden, and the text has the same length. A text that is not one JSON value is returned as it is. The errors are
+// those of [CheckNames].
 func (s *Shape) Exact(text string) (string, error) {
 	if !json.Valid([]byte(text)) {
 		return text, nil
@@ -93,8 +94,8 @@ func (known shapes) of(t reflect.Type) *Shape {
 	return shape
 }
 
-// fieldsOf returns the types of a struct's fields by their names, by the rules of encoding/json: a field hides those of the same name that
-// are embedded more deeply; of those on one level, the one with a tag counts; and where two are left, none does.
+// fieldsOf returns the types of a struct's fields by their names, by the rules of encoding/json: a field hides those of the same
+// name that are embedded more deeply; of those on one level, the one with a tag counts; and where two are left, none does.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{} // nil for a name that is taken by none
 	visited := map[reflect.Type]bool{}

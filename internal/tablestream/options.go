@@ -8,22 +8,23 @@ import (
 
 // Options say where a reading begins and when it ends.
 type Options struct {
-	// Since leaves out the changes that were made before it, but for those of its own minute, because DynamoDB Local knows no finer times.
-	// Where the service does not begin at a time (DynamoDB Local), the reading begins at the oldest change, and passes them over. Defaults to
-	// none: everything that the stream has.
+	// Since leaves out the changes that were made before it, but for those of its own minute, because DynamoDB Local knows no finer
+	// times. Where the service does not begin at a time (DynamoDB Local), the reading begins at the oldest change, and passes them
+	// over. Defaults to none: everything that the stream has.
 	Since time.Time
 
-	// Until ends the reading of a shard at the first change that was made after it, so that the reading of a table that is in use ends.
-	// Defaults to none.
+	// Until ends the reading of a shard at the first change that was made after it, so that the reading of a table that is in use
+	// ends. Defaults to none.
 	Until time.Time
 
-	// Quiet ends the reading when no shard had anything new for so long. That is no proof that all was read, because DynamoDB promises no
-	// time after which a change is in the stream. Defaults to 0: the reading ends when the stream is disabled and read to its last change.
+	// Quiet ends the reading when no shard had anything new for so long. That is no proof that all was read, because DynamoDB
+	// promises no time after which a change is in the stream. Defaults to 0: the reading ends when the stream is disabled and read to
+	// its last change.
 	Quiet time.Duration
 
-	// Clock is for DynamoDB Local, which cuts the times of changes to minutes, but has each change in its stream at once. If it is set, the time
-	// of a change is what Clock returns when the change is read, if all others of the shard were read at most Fresh before. Otherwise it is
-	// zero. Defaults to none: the times are those of the stream.
+	// Clock is for DynamoDB Local, which cuts the times of changes to minutes, but has each change in its stream at once. If it is
+	// set, the time of a change is what Clock returns when the change is read, if all others of the shard were read at most Fresh
+	// before. Otherwise it is zero. Defaults to none: the times are those of the stream.
 	Clock func() time.Time
 
 	// Budget is how many pages the reading may ask for (GetRecords). It then ends with ErrBudget. Defaults to 0: no limit.

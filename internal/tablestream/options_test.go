@@ -156,7 +156,8 @@ func TestReadEndsWithItsBudget(t *testing.T) {
 	}
 }
 
-// DynamoDB refuses requests where more than two consumers read a shard. The reading goes on, and does not take the refusal for the end.
+// DynamoDB refuses requests where more than two consumers read a shard. The reading goes on, and does not take the refusal for
+// the end.
 func TestReadGoesOnAfterItWasThrottled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -50,14 +50,16 @@ func Find(ctx context.Context, tables dynamodb.DescribeTableAPIClient, table str
 var errSpecification = errors.New("set the table's StreamSpecification to StreamEnabled: true and StreamViewType: NEW_AND_OLD_IMAGES; " +
 	"the stream has only the changes that follow")
 
-// Read hands each change that the stream still has to each, one at a time, from the oldest on. Changes of one item come in the order in
-// which they were made, because a shard is read after its parent; those of different items come in any order. Nothing comes twice.
+// Read hands each change that the stream still has to each, one at a time, from the oldest on. Changes of one item come in the
+// order in which they were made, because a shard is read after its parent; those of different items come in any order. Nothing
+// comes twice.
 //
-// A Gap is a loss: a part of the stream was deleted, at the age of 24 hours, before it was read. What was deleted before the reading began is
-// none. An iterator that expired is none either: the reading goes on behind the last change.
+// A Gap is a loss: a part of the stream was deleted, at the age of 24 hours, before it was read. What was deleted before the
+// reading began is none. An iterator that expired is none either: the reading goes on behind the last change.
 //
-// The reading ends as Options say, and at once with an error of ctx, of each or of DynamoDB, or with ErrBudget. The Result holds until then. A
-// change that cannot be read is a Gap. DynamoDB refuses requests where more than two read a shard: they are made again after a pause.
+// The reading ends as Options say, and at once with an error of ctx, of each or of DynamoDB, or with ErrBudget. The Result holds
+// until then. A change that cannot be read is a Gap. DynamoDB refuses requests where more than two read a shard: they are made
+// again after a pause.
 func Read(ctx context.Context, client Client, arn string, options *Options, each func(Change) error) (Result, error) {
 	r := &reader{client: client, arn: arn, each: each, known: map[string]*shard{}}
 	if options != nil {
@@ -138,8 +140,8 @@ func (r *reader) read(ctx context.Context) error {
 // activity is what grows when anything new is found.
 func (r *reader) activity() [4]int { return [4]int{r.Changes, r.Skipped, len(r.Gaps), r.Shards} }
 
-// hasPassed reports whether every shard that can be read was read to its end or to Options.Until, and at least one of them to Until. The
-// shards behind such a one hold later changes only.
+// hasPassed reports whether every shard that can be read was read to its end or to Options.Until, and at least one of them to
+// Until. The shards behind such a one hold later changes only.
 func (r *reader) hasPassed() bool {
 	hasPassed := false
 
@@ -154,8 +156,8 @@ func (r *reader) hasPassed() bool {
 	return hasPassed
 }
 
-// round reads a page of each shard whose parent was read. It returns true if there may be more to read at once: of an ended shard, behind a
-// change, or of the children of a shard that was read to its end. What was refused is read again after a pause.
+// round reads a page of each shard whose parent was read. It returns true if there may be more to read at once: of an ended
+// shard, behind a change, or of the children of a shard that was read to its end. What was refused is read again after a pause.
 func (r *reader) round(ctx context.Context) (again bool, err error) {
 	for _, s := range r.shards {
 		if s.done || s.passed || !r.isDone(s.parent) {

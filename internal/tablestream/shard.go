@@ -58,8 +58,8 @@ func (r *reader) page(ctx context.Context, s *shard) error {
 	return nil
 }
 
-// iterate asks for an iterator at the position. A service that does not begin at a time answers with errors of any kind, such as 500 of
-// DynamoDB Local, so after any error the oldest change is asked for instead.
+// iterate asks for an iterator at the position. A service that does not begin at a time answers with errors of any kind, such as
+// 500 of DynamoDB Local, so after any error the oldest change is asked for instead.
 func (r *reader) iterate(ctx context.Context, s *shard) (*string, error) {
 	in := r.position(s)
 	out, err := r.client.GetShardIterator(ctx, in)
@@ -100,8 +100,8 @@ func (r *reader) handOnAll(s *shard, records []streams.Record) error {
 	return nil
 }
 
-// hasBegun reports whether a change in the shard was not made before Options.Since. The changes of a key are handed on without a gap, although
-// their times are only about right.
+// hasBegun reports whether a change in the shard was not made before Options.Since. The changes of a key are handed on without a
+// gap, although their times are only about right.
 func (r *reader) hasBegun(id string) bool {
 	s := r.known[id]
 
@@ -133,9 +133,10 @@ func (r *reader) position(s *shard) *dynamodbstreams.GetShardIteratorInput {
 // throttles are the answers to more requests than the service takes. The client has tried several times before it returns one.
 var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
-// refused decides how the reading of a shard goes on after an error: with the same request if too many were made; behind the last change if only
-// the iterator is too old; at the oldest change that is left, after a gap, if changes were deleted; not at all, after a gap, if the shard is gone.
-// What was deleted before the first change was read is no gap: DynamoDB Local says so of a shard that was empty when it was asked for its beginning.
+// refused decides how the reading of a shard goes on after an error: with the same request if too many were made; behind the last
+// change if only the iterator is too old; at the oldest change that is left, after a gap, if changes were deleted; not at all,
+// after a gap, if the shard is gone. What was deleted before the first change was read is no gap: DynamoDB Local says so of a
+// shard that was empty when it was asked for its beginning.
 func (r *reader) refused(s *shard, err error) error {
 	if throttles.IsErrorThrottle(err) == aws.TrueTernary {
 		r.Throttled++

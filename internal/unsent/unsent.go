@@ -1,4 +1,5 @@
-// Package unsent makes the requests that find the records whose messages are not sent yet, and read them, for packages outbox and operate.
+// Package unsent makes the requests that find the records whose messages are not sent yet, and read them, for packages outbox and
+// operate.
 package unsent
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Queries returns the queries that find the records of the namespace whose messages are unsent for longer than age: one for each partition
-// of Options.UnsentIndex. Without an index it returns nil.
+// Queries returns the queries that find the records of the namespace whose messages are unsent for longer than age: one for each
+// partition of Options.UnsentIndex. Without an index it returns nil.
 func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInput) {
 	if s.Options().UnsentIndex == "" {
 		return nil
@@ -33,8 +34,8 @@ func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInpu
 	return queries
 }
 
-// shards returns the names of the partitions in which a record may be: those of 16, and if a worker may use more, those of all larger numbers,
-// because the workers of the namespace need not change their number at the same time.
+// shards returns the names of the partitions in which a record may be: those of 16, and if a worker may use more, those of all
+// larger numbers, because the workers of the namespace need not change their number at the same time.
 func shards(n int) []string {
 	names := record.Shards(record.MinShards)
 	if n > record.MinShards {

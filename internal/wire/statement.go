@@ -71,8 +71,9 @@ func isUnsupported(err error) bool {
 	}
 }
 
-// statementErrors maps the error codes of a statement to those of a request of its own. A refused INSERT and a refused UPDATE have
-// outcomes instead. Any other code means a misconfigured table. The single request is then made, because its error is more specific.
+// statementErrors maps the error codes of a statement to those of a request of its own. A refused INSERT and a refused UPDATE
+// have outcomes instead. Any other code means a misconfigured table. The single request is then made, because its error is more
+// specific.
 var statementErrors = map[types.BatchStatementErrorCodeEnum]string{
 	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: "ProvisionedThroughputExceededException",
 	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          "RequestLimitExceeded",

@@ -1,6 +1,6 @@
 // Package wire sends writes to DynamoDB, once, and reads the answers: as an UpdateItem or a PutItem, as the statements of a
-// BatchExecuteStatement, and as a TransactWriteItems. Nothing else looks inside the SDK's errors of writes. It has no rules: what is sent, how
-// often, and what follows from an answer is decided elsewhere.
+// BatchExecuteStatement, and as a TransactWriteItems. Nothing else looks inside the SDK's errors of writes. It has no rules: what
+// is sent, how often, and what follows from an answer is decided elsewhere.
 package wire
 
 import (
@@ -76,8 +76,8 @@ func Code(err error) string {
 	return "InvalidRequest"
 }
 
-// outcomes holds what each of DynamoDB's error codes says that is retried or that can never succeed. The SDK's own list lacks the two
-// conflicts. Every other code is Rejected.
+// outcomes holds what each of DynamoDB's error codes says that is retried or that can never succeed. The SDK's own list lacks the
+// two conflicts. Every other code is Rejected.
 var outcomes = map[string]protocol.Outcome{
 	"ProvisionedThroughputExceededException": protocol.Unprocessed,
 	"ThrottlingException":                    protocol.Unprocessed,

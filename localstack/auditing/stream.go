@@ -1,5 +1,5 @@
-// Package auditing holds the changes of a table of records against the specification of the record, package idemddb/audit. The tests that run
-// whole functions end with it.
+// Package auditing holds the changes of a table of records against the specification of the record, package idemddb/audit. The
+// tests that run whole functions end with it.
 package auditing
 
 import (
@@ -20,8 +20,8 @@ func Stream() *types.StreamSpecification {
 	return &types.StreamSpecification{StreamEnabled: new(true), StreamViewType: types.StreamViewTypeNewAndOldImages}
 }
 
-// Enable enables the stream of a table, and waits until it is. Changes that were made before are not in it. It leaves such a stream as it is if
-// the table has one.
+// Enable enables the stream of a table, and waits until it is. Changes that were made before are not in it. It leaves such a
+// stream as it is if the table has one.
 func Enable(ctx context.Context, client *dynamodb.Client, table string) error {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/tablestream"
 )
 
-// Table ends the stream of a table, reads all of it and judges each change. The stream must have been enabled before the first record was
-// written, and the workers must be done: what they write later is not seen. If Resolution is 0, it is that of the engine.
+// Table ends the stream of a table, reads all of it and judges each change. The stream must have been enabled before the first
+// record was written, and the workers must be done: what they write later is not seen. If Resolution is 0, it is that of the
+// engine.
 //
 // An error says that not every change could be judged. Whether one is a violation is in the report.
 func Table(ctx context.Context, client *dynamodb.Client, table string, options audit.Options) (audit.Report, error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// TestEachRequestIsOnePaymentWhateverHappens sends POST requests to functions/api, which passes payments on to functions/payments, which
-// announces them. It demands of each scenario that each Idempotency-Key of a caller has one payment in its account, one answer, and one
-// announcement; that another request under the key is refused; that nothing else is there, and nothing is left; and that each change of each
-// record is one that docs/record.md allows.
+// TestEachRequestIsOnePaymentWhateverHappens sends POST requests to functions/api, which passes payments on to
+// functions/payments, which announces them. It demands of each scenario that each Idempotency-Key of a caller has one payment in
+// its account, one answer, and one announcement; that another request under the key is refused; that nothing else is there, and
+// nothing is left; and that each change of each record is one that docs/record.md allows.
 func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 	seed := setting(t, "SEED", rand.Uint64N(1_000_000))
 	payments := int(setting(t, "PAYMENTS", 400))
@@ -49,8 +49,8 @@ func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 	}
 }
 
-// play sends the requests while the processes run and are disturbed, then each once more with nothing in its way, and checks what there
-// is in the end.
+// play sends the requests while the processes run and are disturbed, then each once more with nothing in its way, and checks what
+// there is in the end.
 func (c *clients) play(payments int) {
 	began := time.Now()
 

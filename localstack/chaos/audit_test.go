@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// audit demands that each change of a record, from the first one on, is one that docs/record.md allows. skew is the ClockSkew of the workers,
-// or the smallest one if they have several; 0 is the default.
+// audit demands that each change of a record, from the first one on, is one that docs/record.md allows. skew is the ClockSkew of
+// the workers, or the smallest one if they have several; 0 is the default.
 func (r *run) audit(skew time.Duration) {
 	options := audit.Options{Namespaces: []string{"api", "payments"}, ClockSkew: skew}
 

@@ -35,9 +35,9 @@ const (
 	timeLimit = 3 * time.Minute // until all messages are done
 )
 
-// TestEachPaymentCountsOnceWhateverHappens demands of each scenario that each payment is in its account once, that its announcement
-// arrived under one id, that no message is left, lost or was received more than maxReceives times, and that each change of each record is one
-// that docs/record.md allows.
+// TestEachPaymentCountsOnceWhateverHappens demands of each scenario that each payment is in its account once, that its
+// announcement arrived under one id, that no message is left, lost or was received more than maxReceives times, and that each
+// change of each record is one that docs/record.md allows.
 func TestEachPaymentCountsOnceWhateverHappens(t *testing.T) {
 	seed := setting(t, "SEED", rand.Uint64N(1_000_000))
 	payments := int(setting(t, "PAYMENTS", 100))
@@ -142,8 +142,8 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 	}
 	r.services.dynamo.records = s.records
 
-	// DynamoDB Local has a database for each access key. In a database with the streams of many runs each request takes longer: it asks for
-	// the first change of the table's stream, and DynamoDB Local looks for it among those of all streams.
+	// DynamoDB Local has a database for each access key. In a database with the streams of many runs each request takes longer: it
+	// asks for the first change of the table's stream, and DynamoDB Local looks for it among those of all streams.
 	id := strconv.FormatUint(rand.Uint64(), 36)
 
 	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),

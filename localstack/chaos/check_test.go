@@ -110,8 +110,8 @@ func (r *run) checkNeedless() {
 	}
 }
 
-// needlessly reports deliveries that failed although nothing was wrong. If the machine or DynamoDB Local is so slow that an invocation
-// took much of its time, its claims were perhaps not answered in time, and that says nothing about the library.
+// needlessly reports deliveries that failed although nothing was wrong. If the machine or DynamoDB Local is so slow that an
+// invocation took much of its time, its claims were perhaps not answered in time, and that says nothing about the library.
 func (r *run) needlessly(failed int) {
 	if n := r.slow.Load(); n > 0 {
 		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, n, quick)

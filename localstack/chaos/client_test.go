@@ -65,8 +65,8 @@ func (c *clients) requests(n int) []request {
 	return []request{c.request(n, false)}
 }
 
-// mayCompete reports whether the other request under the key of payment n is sent at the same time, so that it may be the one that counts.
-// Otherwise it is sent after the first one is answered.
+// mayCompete reports whether the other request under the key of payment n is sent at the same time, so that it may be the one
+// that counts. Otherwise it is sent after the first one is answered.
 func mayCompete(n int) bool { return n%4 == 0 }
 
 // sendAll sends the request of each payment twice, one after the other or at the same time, and the other requests.
@@ -237,7 +237,8 @@ func (c *clients) accepted(payments int) map[string]pipeline.Entry {
 	return all
 }
 
-// checkKept wants the replies to a request to be 202 and the same, but for one that may be the first. It returns the payment's id.
+// checkKept wants the replies to a request to be 202 and the same, but for one that may be the first. It returns the payment's
+// id.
 func (c *clients) checkKept(q request) (id string) {
 	firsts := 0
 
@@ -270,7 +271,8 @@ func (c *clients) checkKept(q request) (id string) {
 	return strings.TrimPrefix(c.replies[q][0].headers["Location"], "/payments/")
 }
 
-// isInProgress reports whether the reply says that the key is held, for as long as a lease and the difference of clocks can be at most.
+// isInProgress reports whether the reply says that the key is held, for as long as a lease and the difference of clocks can be at
+// most.
 func (r httpAnswer) isInProgress() bool {
 	seconds, err := strconv.Atoi(r.headers["Retry-After"])
 

@@ -228,7 +228,8 @@ func (b *backend) forward(r sentRequest) (status int, answer []byte) {
 	return res.StatusCode, answer
 }
 
-// serveWithoutOne answers one statement of a shared request as throttled and applies the others. It returns false for other requests.
+// serveWithoutOne answers one statement of a shared request as throttled and applies the others. It returns false for other
+// requests.
 func (b *backend) serveWithoutOne(w http.ResponseWriter, r sentRequest) bool {
 	var in map[string]json.RawMessage
 

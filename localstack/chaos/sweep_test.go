@@ -15,8 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// keepSweeping sends what is not sent, again and again, through the same faults as the functions, also while a function sends it. The
-// returned function ends that.
+// keepSweeping sends what is not sent, again and again, through the same faults as the functions, also while a function sends it.
+// The returned function ends that.
 func (c *clients) keepSweeping() (stop func()) {
 	ctx, cancel := context.WithCancel(c.Context())
 	dynamo, queues := c.services.dynamo.proxy(func(moment) {}), c.services.queues.proxy(func(moment) {})

@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// functionURL is the function URL of functions/api: it hands each request to an execution environment, which serves one at a time.
+// functionURL is the function URL of functions/api: it hands each request to an execution environment, which serves one at a
+// time.
 type functionURL struct {
 	*run
 
@@ -42,7 +43,8 @@ type httpAnswer struct {
 	body    string
 }
 
-// post sends a request of a caller. It returns an error if the context ends before there is a reply; the function goes on meanwhile.
+// post sends a request of a caller. It returns an error if the context ends before there is a reply; the function goes on
+// meanwhile.
 func (u *functionURL) post(ctx context.Context, q request) (httpAnswer, error) {
 	var p *process
 
@@ -70,8 +72,8 @@ func (u *functionURL) post(ctx context.Context, q request) (httpAnswer, error) {
 	}
 }
 
-// serve lets a process serve a request. If the function fails, dies or does not answer in time, the reply is 502, as that of Lambda. It
-// returns the process, or nil if it can't be used any more.
+// serve lets a process serve a request. If the function fails, dies or does not answer in time, the reply is 502, as that of
+// Lambda. It returns the process, or nil if it can't be used any more.
 func (u *functionURL) serve(p *process, q request) (*process, httpAnswer) {
 	if p == nil {
 		var err error
@@ -111,7 +113,8 @@ func (u *functionURL) close() {
 	}
 }
 
-// event is the request as Lambda hands it over. The caller is the role that IAM has verified; each request has another of its sessions.
+// event is the request as Lambda hands it over. The caller is the role that IAM has verified; each request has another of its
+// sessions.
 func (q request) event() []byte {
 	r := events.LambdaFunctionURLRequest{RawPath: "/payments", Body: q.body, Headers: map[string]string{
 		"content-type": "application/json", "idempotency-key": q.key,

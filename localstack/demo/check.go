@@ -8,8 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// check reads both tables. The records of these payments must have this state, and a record that ended earlier must not have changed. The
-// accounts must hold each completed payment once; each must have its entry, and its announcement under one id.
+// check reads both tables. The records of these payments must have this state, and a record that ended earlier must not have
+// changed. The accounts must hold each completed payment once; each must have its entry, and its announcement under one id.
 func (f *fixture) check(ctx context.Context, state string, payments ...payment) {
 	if f.err != nil {
 		return

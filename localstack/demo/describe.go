@@ -93,7 +93,8 @@ func (f *fixture) printTables(payments []payment, records map[string]pipeline.Re
 	f.field("accounts", describeAmount(held)+"  "+verdict)
 }
 
-// describeRecord leaves out what a reader need not know yet: the lease of a record that ended, and the fencing token of a first claim.
+// describeRecord leaves out what a reader need not know yet: the lease of a record that ended, and the fencing token of a first
+// claim.
 func (f *fixture) describeRecord(r pipeline.Record) string {
 	if r.State == none {
 		return "none"

@@ -24,8 +24,8 @@ type engine struct {
 	stop func() error
 }
 
-// open starts the engine that the variable ENGINE names and creates both tables on it. An engine that runs already may have the tables
-// of earlier demos, so the names are new each time.
+// open starts the engine that the variable ENGINE names and creates both tables on it. An engine that runs already may have the
+// tables of earlier demos, so the names are new each time.
 func open(ctx context.Context, name string) (*engine, error) {
 	e := &engine{stop: func() error { return nil }}
 

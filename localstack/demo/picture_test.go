@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPictureOfTheStory compares docs/pictures/demo.svg with testdata/story.txt: the picture shows its result and its first two steps. After a
-// change of the story, draw the picture anew:
+// TestPictureOfTheStory compares docs/pictures/demo.svg with testdata/story.txt: the picture shows its result and its first two
+// steps. After a change of the story, draw the picture anew:
 //
 //	go test ./localstack/demo -run 'Story$' -update
 func TestPictureOfTheStory(t *testing.T) {
@@ -35,8 +35,8 @@ func TestPictureOfTheStory(t *testing.T) {
 	compare(t, "demo.svg", draw("The output of make demo", shown))
 }
 
-// TestPictureOfAnOperatorsSession compares docs/pictures/idem.svg with the first screen of docs/operations.md. The drills of cmd/idem demand that the
-// command shows exactly that.
+// TestPictureOfAnOperatorsSession compares docs/pictures/idem.svg with the first screen of docs/operations.md. The drills of
+// cmd/idem demand that the command shows exactly that.
 //
 //	go test ./localstack/demo -run 'Session$' -update
 func TestPictureOfAnOperatorsSession(t *testing.T) {

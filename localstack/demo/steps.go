@@ -160,7 +160,8 @@ func tenMessages(ctx context.Context, f *fixture) {
 
 	f.paragraph("Ten payments to ten accounts. Their handlers run at the same time, one transaction commits all of them, and one request removes " +
 		"the announcements that were sent. (Payments to one account cannot share a transaction, because an item stands in it once.)")
-	// The text of the story has 2, in a bubble where all ten are in time. In real time the last ones may need a second request of each kind.
+	// The text of the story has 2, in a bubble where all ten are in time. In real time the last ones may need a second request of
+	// each kind.
 	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: 4}, batch...)
 	f.check(ctx, completed, payments...)
 

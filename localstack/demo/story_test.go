@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/story.txt anew")
 
-// TestStory compares the whole text with testdata/story.txt. The checks of the steps hold for any version of the library; the text has its
-// log lines and numbers of requests too. After a change of these, write the file anew and read the difference:
+// TestStory compares the whole text with testdata/story.txt. The checks of the steps hold for any version of the library; the
+// text has its log lines and numbers of requests too. After a change of these, write the file anew and read the difference:
 //
 //	go test ./localstack/demo -run '^TestStory$' -update && git diff localstack/demo/testdata
 //

@@ -122,8 +122,8 @@ func (w *worker) client(e *engine) *dynamodb.Client {
 	})
 }
 
-// freezes makes the worker freeze when its handler begins: neither its handler nor its renewals do anything until thaw is called or ctx
-// ends. A worker that nobody thaws is a worker that died.
+// freezes makes the worker freeze when its handler begins: neither its handler nor its renewals do anything until thaw is called
+// or ctx ends. A worker that nobody thaws is a worker that died.
 func (w *worker) freezes(ctx context.Context) (thaw func()) {
 	w.frozenAt, w.thawed = make(chan struct{}), make(chan struct{})
 	thaw = sync.OnceFunc(func() { close(w.thawed) })

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Start starts a DynamoDB Local on a free port and waits until it answers; root is the module's root folder. It ends with stop, with
-// ctx, and with our end of its standard input: it can't outlive this process, even if that is killed. What the script says, such as that
-// it fetches for a while, goes to says.
+// Start starts a DynamoDB Local on a free port and waits until it answers; root is the module's root folder. It ends with stop,
+// with ctx, and with our end of its standard input: it can't outlive this process, even if that is killed. What the script says,
+// such as that it fetches for a while, goes to says.
 func Start(ctx context.Context, root string, says io.Writer) (endpoint string, stop func() error, err error) {
 	script := filepath.Join(root, "localstack", "dynamodb-local.sh")
 	if _, err := os.Stat(script); err != nil {

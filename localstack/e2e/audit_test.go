@@ -64,8 +64,8 @@ func hashOf(partition string) string {
 	return record.KeyHash(key)
 }
 
-// testAudit demands that each change of each record, from the first one on, is one that docs/record.md allows, but for those that tests made
-// by hand, each of which must be found.
+// testAudit demands that each change of each record, from the first one on, is one that docs/record.md allows, but for those that
+// tests made by hand, each of which must be found.
 func testAudit(t *testing.T) {
 	t.Helper()
 

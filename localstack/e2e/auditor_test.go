@@ -16,8 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// A worker has died with its claim, and the next one took the key over. Then a person edited the record. The auditor has counted the one and found
-// the other, its metric raises the alarm, and the alarm's text leads to the payment.
+// A worker has died with its claim, and the next one took the key over. Then a person edited the record. The auditor has counted
+// the one and found the other, its metric raises the alarm, and the alarm's text leads to the payment.
 func drillEdited(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 

@@ -25,8 +25,9 @@ import (
 // payments are those that a client knows to be accepted, by their id.
 type payments map[string]pipeline.Entry
 
-// A client in another language sends 500 requests of 200 payments while processes of the API and of the payments function are killed. Its
-// requests are all answered, those with one key alike, and another payment under a key is refused. It returns the payments.
+// A client in another language sends 500 requests of 200 payments while processes of the API and of the payments function are
+// killed. Its requests are all answered, those with one key alike, and another payment under a key is refused. It returns the
+// payments.
 //
 // What LocalStack can't show: it passes no cookies of a function URL on, and it sends an answer only when all of it is there.
 func testClientInAnotherLanguage(t *testing.T, p *pipeline.Pipeline) payments {
@@ -135,8 +136,8 @@ func runClient(t *testing.T, p *pipeline.Pipeline, saw any, mode string, more ..
 	}
 }
 
-// keepKilling kills a process of each function, one that is at work, again and again. The returned function ends that, and returns how many
-// it were.
+// keepKilling kills a process of each function, one that is at work, again and again. The returned function ends that, and
+// returns how many it were.
 func keepKilling(t *testing.T, functions ...string) (stop func() map[string]int) {
 	t.Helper()
 

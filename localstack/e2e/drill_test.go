@@ -23,8 +23,8 @@ import (
 
 const drillStack = "e2e-drill"
 
-// The runbook's drill. Each night begins with the text of an alarm or with a line of the function's log, uses the commands that it names,
-// and ends with a payment that is right.
+// The runbook's drill. Each night begins with the text of an alarm or with a line of the function's log, uses the commands that
+// it names, and ends with a payment that is right.
 func testDrill(t *testing.T) {
 	t.Helper()
 

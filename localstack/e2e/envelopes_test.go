@@ -23,9 +23,9 @@ import (
 // Each test publishes so many payments, numbered by their amounts.
 const published = 25
 
-// The program and the template of docs/envelopes.md, deployed as they stand: SNS publishes to the queue of the function. The publisher publishes
-// each payment twice, and SNS delivers each notification twice: a second queue subscribes to the topic, and its messages are put into the first
-// one, because no call makes SNS repeat itself. Each payment is charged once.
+// The program and the template of docs/envelopes.md, deployed as they stand: SNS publishes to the queue of the function. The
+// publisher publishes each payment twice, and SNS delivers each notification twice: a second queue subscribes to the topic, and
+// its messages are put into the first one, because no call makes SNS repeat itself. Each payment is charged once.
 func testTopic(t *testing.T) {
 	t.Helper()
 
@@ -51,8 +51,8 @@ func testTopic(t *testing.T) {
 	c.wantCharged(t, published, func(amount int) { c.publish(t, amount) })
 }
 
-// The same behind a rule of EventBridge, whose key is the event's id. The rule has the queue as its target twice, so that EventBridge delivers
-// each event twice.
+// The same behind a rule of EventBridge, whose key is the event's id. The rule has the queue as its target twice, so that
+// EventBridge delivers each event twice.
 func testRule(t *testing.T) {
 	t.Helper()
 
@@ -95,7 +95,8 @@ func deployConsumer(t *testing.T, program, stack string) consumer {
 
 	watch(t, p.DynamoDB, p.RecordTableName)
 
-	// A message that arrives while its twin is worked on comes back when it is no longer hidden. Here that is sooner than after three minutes.
+	// A message that arrives while its twin is worked on comes back when it is no longer hidden. Here that is sooner than after three
+	// minutes.
 	if _, err := p.SQS.SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{
 		QueueUrl: &p.QueueUrl, Attributes: map[string]string{"VisibilityTimeout": "10"},
 	}); err != nil {
@@ -190,8 +191,9 @@ func (c consumer) forward(t *testing.T, from string, n int) {
 	})
 }
 
-// wantCharged waits until the queue is empty, and wants each of so many payments charged once, which the lines of the log show. LocalStack writes
-// them in the order in which invocations end, some time later: when the line of one more payment is there, those of all before it are.
+// wantCharged waits until the queue is empty, and wants each of so many payments charged once, which the lines of the log show.
+// LocalStack writes them in the order in which invocations end, some time later: when the line of one more payment is there,
+// those of all before it are.
 func (c consumer) wantCharged(t *testing.T, n int, publish func(amount int)) {
 	t.Helper()
 

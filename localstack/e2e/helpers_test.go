@@ -189,8 +189,8 @@ func announcements(t *testing.T, p *pipeline.Pipeline) map[string]announced {
 	return maps.Clone(all)
 }
 
-// wantAnnounced waits until n payments with that prefix are announced, by the function at once or by the relay a minute later. Each may
-// come twice, under one id.
+// wantAnnounced waits until n payments with that prefix are announced, by the function at once or by the relay a minute later.
+// Each may come twice, under one id.
 func wantAnnounced(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
 	t.Helper()
 

@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// Each line that the function has logged is JSON, and none has anything of a payment. A message that can never succeed has a line for each
-// of its receives, as many as the template says.
+// Each line that the function has logged is JSON, and none has anything of a payment. A message that can never succeed has a line
+// for each of its receives, as many as the template says.
 func testLogs(t *testing.T, p *pipeline.Pipeline, payloads ...string) {
 	t.Helper()
 

@@ -93,8 +93,8 @@ func (o *operator) note(text string) {
 	o.t.Log(text)
 }
 
-// idem types a command, and demands its exit code and what is on the screen. Its name and its flags must have been read before, but for
-// those that every change has.
+// idem types a command, and demands its exit code and what is on the screen. Its name and its flags must have been read before,
+// but for those that every change has.
 func (o *operator) idem(code int, args []string, screen ...string) {
 	o.t.Helper()
 

@@ -12,8 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// The table of the accounts is gone for a minute. With the template's receives and the function's back-off no payment becomes a dead
-// letter, and each is made once when the table is there again.
+// The table of the accounts is gone for a minute. With the template's receives and the function's back-off no payment becomes a
+// dead letter, and each is made once when the table is there again.
 func testOutage(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 

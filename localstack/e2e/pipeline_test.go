@@ -22,8 +22,8 @@ import (
 
 // Every balance is exact, each payment has one entry, and each is announced under one id, whatever is done to the processes.
 //
-// Each stack stands beside the others, from the same template; each test uses one by itself. The client sends its requests while the other
-// stacks are deployed. After the load the rest runs at the same time, because most of what it does is wait.
+// Each stack stands beside the others, from the same template; each test uses one by itself. The client sends its requests while
+// the other stacks are deployed. After the load the rest runs at the same time, because most of what it does is wait.
 func TestDeployed(t *testing.T) {
 	var (
 		client = deploy(t, "e2e-client", "FunctionTimeout=5", "MaxReceiveCount=20", "PauseMs=20", "UnverifiedCaller=local")
@@ -161,8 +161,8 @@ func testDeployAgain(t *testing.T, p *pipeline.Pipeline) {
 	t.Error("no process was started since the deployment: the old version is still in service")
 }
 
-// A record ends after its retention. It cannot wait so long here: its exp is set back, as if the time had passed. The entry in the ledger
-// outlives it, so that the payment is not made again.
+// A record ends after its retention. It cannot wait so long here: its exp is set back, as if the time had passed. The entry in
+// the ledger outlives it, so that the payment is not made again.
 func testExpired(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 
@@ -201,8 +201,8 @@ func expire(t *testing.T, p *pipeline.Pipeline, id string) {
 	update(t, p, id, "SET #a = :v", "exp", &ddb.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Minute).Unix(), 10)})
 }
 
-// sweep does now what LocalStack's TTL does every hour, and DynamoDB within days. In the stream, the deletion of the payment's record looks
-// like that of any other program.
+// sweep does now what LocalStack's TTL does every hour, and DynamoDB within days. In the stream, the deletion of the payment's
+// record looks like that of any other program.
 func sweep(t *testing.T, p *pipeline.Pipeline, id string) {
 	t.Helper()
 
@@ -257,8 +257,8 @@ func testFrozen(t *testing.T, p *pipeline.Pipeline) {
 }
 
 // Killed in mid-batch, several batches in flight; or stopped there, as by a host that has no time for it, until Lambda ends the
-// invocation. The batches come back. What was done is answered from its records, and of what was not done nothing is there. So every
-// payment is counted once.
+// invocation. The batches come back. What was done is answered from its records, and of what was not done nothing is there. So
+// every payment is counted once.
 func testEndedInBatch(t *testing.T, p *pipeline.Pipeline, prefix string, how syscall.Signal) {
 	t.Helper()
 
@@ -288,8 +288,8 @@ func testEndedInBatch(t *testing.T, p *pipeline.Pipeline, prefix string, how sys
 	wantEachOnce(t, p, prefix, payments)
 }
 
-// What a death between the transaction and the sending leaves is put together here: the payment is done, and its announcement is in the
-// record. The relay, called each minute by its schedule, sends it under the id that it had from the start.
+// What a death between the transaction and the sending leaves is put together here: the payment is done, and its announcement is
+// in the record. The relay, called each minute by its schedule, sends it under the id that it had from the start.
 func testDiedBeforeSending(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 

@@ -20,8 +20,8 @@ import (
 
 const quickStartStack = "e2e-quickstart"
 
-// The program of README.md and the template of docs/getting-started.md, deployed as they stand: a payment that comes twice is done, and idem
-// finds no fault, without being told anything but the function, the table and the namespace.
+// The program of README.md and the template of docs/getting-started.md, deployed as they stand: a payment that comes twice is
+// done, and idem finds no fault, without being told anything but the function, the table and the namespace.
 func testQuickStart(t *testing.T) {
 	t.Helper()
 
@@ -60,8 +60,8 @@ func testQuickStart(t *testing.T) {
 // deployedPage has the names of the stack's resources, by their names in the template.
 type deployedPage struct{ names map[string]string }
 
-// deployPage builds and deploys the program and the template of a page, which stand in a folder of functions/testdata. Only the processor and
-// the folder of the program are another.
+// deployPage builds and deploys the program and the template of a page, which stand in a folder of functions/testdata. Only the
+// processor and the folder of the program are another.
 func deployPage(t *testing.T, program, stack string) deployedPage {
 	t.Helper()
 

@@ -16,9 +16,9 @@ type Log interface {
 	Fetch(topic string, partition int, offset int64, limit int) ([]events.KafkaRecord, error)
 }
 
-// Poller reads topic-partitions. It turns the answers of a function into offsets as Lambda's documentation says: it goes on from the offset that an
-// answer names for a topic-partition, or behind the last record if it names none. An error, or a place that is not in the event, brings the whole
-// batch back.
+// Poller reads topic-partitions. It turns the answers of a function into offsets as Lambda's documentation says: it goes on from
+// the offset that an answer names for a topic-partition, or behind the last record if it names none. An error, or a place that is
+// not in the event, brings the whole batch back.
 type Poller struct {
 	Log      Log
 	Function func(context.Context, events.KafkaEvent) (lambdawrap.KafkaEventResponse, error)

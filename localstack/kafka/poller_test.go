@@ -86,8 +86,8 @@ func fill(t *testing.T, log written) {
 	}
 }
 
-// readOnceAndInOrder reads a log while handlers fail at random, reads it again, with other brokers, and reads the topic once more after it was made
-// again.
+// readOnceAndInOrder reads a log while handlers fail at random, reads it again, with other brokers, and reads the topic once more
+// after it was made again.
 func readOnceAndInOrder(t *testing.T, log written, seed uint64) {
 	t.Helper()
 

@@ -23,8 +23,8 @@ type Answer struct {
 	Body     []byte
 }
 
-// Post sends a body to the API's /payments under an Idempotency-Key, or without one if key is empty. It signs the request, as the API's
-// function URL demands of it on AWS.
+// Post sends a body to the API's /payments under an Idempotency-Key, or without one if key is empty. It signs the request, as the
+// API's function URL demands of it on AWS.
 func (p *Pipeline) Post(ctx context.Context, key, body string) (Answer, error) {
 	request, err := p.request(ctx, key, body)
 	if err != nil {
@@ -70,7 +70,8 @@ func (p *Pipeline) request(ctx context.Context, key, body string) (*http.Request
 	return request, reach(request, aws.ToString(p.config.BaseEndpoint))
 }
 
-// reach sends a request to the endpoint, if there is one. LocalStack tells functions apart by the name of their host, which no resolver knows.
+// reach sends a request to the endpoint, if there is one. LocalStack tells functions apart by the name of their host, which no
+// resolver knows.
 func reach(request *http.Request, endpoint string) error {
 	if endpoint == "" {
 		return nil

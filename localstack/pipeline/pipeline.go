@@ -1,4 +1,5 @@
-// Package pipeline is the deployed payments stack as seen from outside: it sends payments, and reads queues, records and accounts.
+// Package pipeline is the deployed payments stack as seen from outside: it sends payments, and reads queues, records and
+// accounts.
 package pipeline
 
 import (

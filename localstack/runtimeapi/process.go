@@ -1,5 +1,5 @@
-// Package runtimeapi runs the program of a function as Lambda does: in a process of its own, beside which a server is Lambda's runtime API
-// and hands it invocations. The tests and the measurements that start functions use it.
+// Package runtimeapi runs the program of a function as Lambda does: in a process of its own, beside which a server is Lambda's
+// runtime API and hands it invocations. The tests and the measurements that start functions use it.
 package runtimeapi
 
 import (
@@ -99,8 +99,8 @@ func (p *Process) AskedAt() time.Time { return p.askedAt }
 // Signal sends a signal to the process, which may have ended.
 func (p *Process) Signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// Kill ends the process at once, waits for its end and returns what the system says of it. Requests that the process has sent may still be
-// at work elsewhere.
+// Kill ends the process at once, waits for its end and returns what the system says of it. Requests that the process has sent may
+// still be at work elsewhere.
 func (p *Process) Kill() *os.ProcessState {
 	p.Signal(os.Kill)
 
@@ -112,8 +112,8 @@ func (p *Process) Kill() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// Invoke hands an invocation to the process as soon as the process asks for one, and returns its answer. The error is a *FunctionError if
-// the function failed.
+// Invoke hands an invocation to the process as soon as the process asks for one, and returns its answer. The error is a
+// *FunctionError if the function failed.
 func (p *Process) Invoke(i Invocation) ([]byte, error) {
 	answers := make(chan answer, 1)
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// PeakMemory is the largest resident size that the process has had since it was started, 0 where there is no /proc. What wait4 says of a process is
-// no less than the size of the one that started it.
+// PeakMemory is the largest resident size that the process has had since it was started, 0 where there is no /proc. What wait4
+// says of a process is no less than the size of the one that started it.
 func (p *Process) PeakMemory() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid()))
 	if err != nil {
@@ -29,7 +29,8 @@ func (p *Process) PeakMemory() int64 {
 // ticks is the unit of the times in /proc on Linux.
 const ticks = 100
 
-// ProcessorTime is what the process has used of the processor so far, 0 where there is no /proc: then the start of a process counts as its work.
+// ProcessorTime is what the process has used of the processor so far, 0 where there is no /proc: then the start of a process
+// counts as its work.
 func (p *Process) ProcessorTime() time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid()))
 	if err != nil {

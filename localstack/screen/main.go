@@ -1,5 +1,5 @@
-// Screen shows the deployed payments stack on one screen: queue, dead letters, announcements, records, ledger. `make local` ends with it. If you run
-// it by itself, it needs the environment that localstack/stack.sh prints.
+// Screen shows the deployed payments stack on one screen: queue, dead letters, announcements, records, ledger. `make local` ends
+// with it. If you run it by itself, it needs the environment that localstack/stack.sh prints.
 //
 //	go run ./localstack/screen -stack idemddb-payments
 //	go run ./localstack/screen -stack idemddb-payments -send    with ten payments first, two of them twice and one poison

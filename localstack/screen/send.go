@@ -87,7 +87,8 @@ func sendAndWait(ctx context.Context, p *pipeline.Pipeline, hidden int, bodies .
 	return waitUntilDone(ctx, p, hidden)
 }
 
-// waitUntilDone waits until each payment has a record that ended and the queue holds no more than the given number of hidden messages.
+// waitUntilDone waits until each payment has a record that ended and the queue holds no more than the given number of hidden
+// messages.
 func waitUntilDone(ctx context.Context, p *pipeline.Pipeline, hidden int) error {
 	const most = 30 * time.Second
 

@@ -148,8 +148,8 @@ func (s status) lease(r pipeline.Record) string {
 	}
 }
 
-// check compares the ledger with the payments that were sent, and its accounts with all of its entries: the reader may have sent payments, too.
-// It does not matter how often each was sent.
+// check compares the ledger with the payments that were sent, and its accounts with all of its entries: the reader may have sent
+// payments, too. It does not matter how often each was sent.
 func (s status) check() error {
 	for id, want := range sent() {
 		got, isThere := s.entries[id]

@@ -1,5 +1,5 @@
-// Tables creates the two tables of the payments sample on a local engine: the records, with their TTL and their index, and the ledger. On AWS
-// template.yaml does that.
+// Tables creates the two tables of the payments sample on a local engine: the records, with their TTL and their index, and the
+// ledger. On AWS template.yaml does that.
 //
 //	eval "$(localstack/dynamodb-local.sh up)"
 //	go run ./localstack/tables -records records -ledger ledger

@@ -36,9 +36,9 @@ const (
 	invocation = 8 * time.Second
 )
 
-// TestEveryBalanceIsExact lets processes pay while they are killed and stopped, while requests are lost, refused, answered wrongly or arrive
-// late, also when DynamoDB has forgotten their tokens, and while an account is closed. In the end nothing fails any more, and each account must
-// have the sum of its entries to the unit.
+// TestEveryBalanceIsExact lets processes pay while they are killed and stopped, while requests are lost, refused, answered
+// wrongly or arrive late, also when DynamoDB has forgotten their tokens, and while an account is closed. In the end nothing fails
+// any more, and each account must have the sum of its entries to the unit.
 func TestEveryBalanceIsExact(t *testing.T) {
 	t.Parallel()
 
@@ -199,8 +199,8 @@ func (w *town) closeAccount() {
 	}
 }
 
-// mortal is the client of a process that may be killed or stopped: a dead one sends nothing more, and a stopped one sends what it was about to
-// send when it goes on, however late that is.
+// mortal is the client of a process that may be killed or stopped: a dead one sends nothing more, and a stopped one sends what it
+// was about to send when it goes on, however late that is.
 type mortal struct {
 	*idemddbtest.DB
 

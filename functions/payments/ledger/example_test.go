@@ -64,10 +64,10 @@ func ExampleLedger_Pay() {
 	// [balance 1250 payments 1]
 }
 
-// The same payment without the ledger: claim, a write of its own, completion. This is not exact. If the process dies between the write and the
-// completion, no record says that the write was made. The next worker takes the key over when the lease has ended, and makes the write
-// again. A reply to the write that is lost leaves the same doubt. Only one transaction of both, as in [ledger.Ledger.Pay], has no such
-// moment.
+// The same payment without the ledger: claim, a write of its own, completion. This is not exact. If the process dies between the
+// write and the completion, no record says that the write was made. The next worker takes the key over when the lease has ended,
+// and makes the write again. A reply to the write that is lost leaves the same doubt. Only one transaction of both, as in
+// [ledger.Ledger.Pay], has no such moment.
 func Example_ownWrite() {
 	db, err := exampleDB()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package ledger is the work of the payments sample: it adds a payment to the balance of an account, books an entry for it, and announces
-// it to others.
+// Package ledger is the work of the payments sample: it adds a payment to the balance of an account, books an entry for it, and
+// announces it to others.
 //
-// [Ledger.Pay] makes no request. It stages these three effects, and the wrapper writes them in one transaction with the record that says
-// that the payment is done. So a payment is in its account, has its entry and is announced exactly when its record is completed,
-// whatever dies in between: there is no window between the effect and the record.
+// [Ledger.Pay] makes no request. It stages these three effects, and the wrapper writes them in one transaction with the record
+// that says that the payment is done. So a payment is in its account, has its entry and is announced exactly when its record is
+// completed, whatever dies in between: there is no window between the effect and the record.
 package ledger
 
 import (
@@ -30,14 +30,15 @@ const (
 	Captured = "payment.captured"
 )
 
-// What it means that DynamoDB refused a payment. No retry mends it, so [Ledger.Pay] makes it permanent: the message becomes a dead letter.
+// What it means that DynamoDB refused a payment. No retry mends it, so [Ledger.Pay] makes it permanent: the message becomes a
+// dead letter.
 var (
 	// ErrClosed: the account is closed.
 	ErrClosed = errors.New("payments: account: is closed")
 
 	// ErrBooked: the ledger has an entry with this paymentId, although no record says that the payment is done. So the entry is older
-	// than the retention of the records, or somebody deleted the record, or another program made the entry. Nothing is written twice. A
-	// person compares the dead letter with the entry: if they are the same payment, it is done, and the message can be dropped;
+	// than the retention of the records, or somebody deleted the record, or another program made the entry. Nothing is written twice.
+	// A person compares the dead letter with the entry: if they are the same payment, it is done, and the message can be dropped;
 	// otherwise its sender must give it another paymentId.
 	ErrBooked = errors.New("payments: the payment has an entry in the ledger already")
 )
@@ -90,12 +91,13 @@ func (l *Ledger) Options() *lambdawrap.Options {
 
 // Pay stages the payment in a message's body:
 //
-//   - the item "account#" + account gets the amount added to balance, and 1 to payments, unless the item has the attribute closed;
+//   - the item "account#" + account gets the amount added to balance, and 1 to payments, unless the item has the attribute
+//     closed;
 //   - the item "payment#" + paymentId is the entry, with account and amount, unless there is one;
 //   - the message [Captured] has the payment as its body.
 //
-// When it returns an error, nothing is staged. The error is [lambdawrap.Permanent] and names a field if the message is no payment.
-// Otherwise the context ended in the pause, and the message may be tried again.
+// When it returns an error, nothing is staged. The error is [lambdawrap.Permanent] and names a field if the message is no
+// payment. Otherwise the context ended in the pause, and the message may be tried again.
 func (l *Ledger) Pay(ctx context.Context, m events.SQSMessage) error {
 	payment, err := decode(m.Body)
 	if err != nil {
@@ -118,8 +120,8 @@ func (l *Ledger) Pay(ctx context.Context, m events.SQSMessage) error {
 // entryIndex is where the entry stands among the effects. The credit comes after it, as all additions come after the items.
 const entryIndex = 0
 
-// credit adds the payment to its account. The payments of a batch to one account are one update of it. There is no overflow to guard against:
-// DynamoDB counts to 38 digits, which is 10^19 payments of the largest amount.
+// credit adds the payment to its account. The payments of a batch to one account are one update of it. There is no overflow to
+// guard against: DynamoDB counts to 38 digits, which is 10^19 payments of the largest amount.
 func (l *Ledger) credit(payment Payment) idemddb.Add {
 	return idemddb.Add{
 		Table:  l.table,

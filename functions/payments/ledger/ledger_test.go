@@ -396,7 +396,8 @@ func stage(ctx context.Context, t *testing.T, body string, opts *ledger.Options)
 	return work.Staged(), err
 }
 
-// permanent reports whether lambdawrap.Permanent returned the error. Its type is not exported; what the wrapper makes of it is tested there.
+// permanent reports whether lambdawrap.Permanent returned the error. Its type is not exported; what the wrapper makes of it is
+// tested there.
 func permanent(err error) bool {
 	return fmt.Sprintf("%T", err) == fmt.Sprintf("%T", lambdawrap.Permanent(io.EOF))
 }

@@ -34,7 +34,8 @@ func decode(body string) (Payment, error) {
 	return read(id, fields)
 }
 
-// NewPayment reads the account and the amount of a payment that gets its paymentId here. Its errors name the field and quote nothing.
+// NewPayment reads the account and the amount of a payment that gets its paymentId here. Its errors name the field and quote
+// nothing.
 func NewPayment(id string, body []byte) (Payment, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {

@@ -183,8 +183,8 @@ func (h *history) beginAgain() {
 	}
 }
 
-// pass lets time pass, often to where something is about to change. DynamoDB accepts a request for some minutes, so none is on its way for
-// hours.
+// pass lets time pass, often to where something is about to change. DynamoDB accepts a request for some minutes, so none is on
+// its way for hours.
 func (h *history) pass(context.Context, *worker) {
 	<-time.After(one(h, time.Millisecond, skew, lease/2, lease, lease+skew+time.Millisecond, lease+2*skew))
 

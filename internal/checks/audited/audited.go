@@ -1,6 +1,6 @@
-// Package audited lets package audit judge the changes that tests make on the engine in memory. A test that makes a change which breaks a
-// rule fails at its end, with the story of the key. The numbers of all tests are added to the file that the environment variable
-// IDEMDDB_AUDIT names, so that `make test` can say how much was judged.
+// Package audited lets package audit judge the changes that tests make on the engine in memory. A test that makes a change which
+// breaks a rule fails at its end, with the story of the key. The numbers of all tests are added to the file that the environment
+// variable IDEMDDB_AUDIT names, so that `make test` can say how much was judged.
 package audited
 
 import (
@@ -65,12 +65,14 @@ func of(db *idemddbtest.DB) *Changes {
 	return changes
 }
 
-// ByHand calls do, which changes items as no worker does. These changes are not judged, so the next change of each such item is a gap.
+// ByHand calls do, which changes items as no worker does. These changes are not judged, so the next change of each such item is a
+// gap.
 func ByHand(db *idemddbtest.DB, do func()) {
 	of(db).ByHand(do)
 }
 
-// OtherClocks says that from now on workers have clocks which differ from that of the DB by more than ClockSkew, so that times are not judged.
+// OtherClocks says that from now on workers have clocks which differ from that of the DB by more than ClockSkew, so that times
+// are not judged.
 func OtherClocks(db *idemddbtest.DB) {
 	of(db).OtherClocks()
 }
@@ -177,7 +179,8 @@ func (c *Changes) OtherClocks() {
 	c.untimed = true
 }
 
-// Exempt says why the changes of a key are not judged from now on: a test has made a record that can be in no table, to see what is done to it.
+// Exempt says why the changes of a key are not judged from now on: a test has made a record that can be in no table, to see what
+// is done to it.
 func (c *Changes) Exempt(partition, reason string) {
 	if c == nil {
 		return

@@ -2,9 +2,9 @@ package audited_test
 
 import "testing"
 
-// TestNoHistoryBreaksARule has every change of random histories judged: of workers with differing clocks, of senders and of operators, who
-// act while the requests of others are on their way. Late tries, an operator between a worker's writes, two senders, give-ups, releases
-// from -1 and records made anew look wrong now and then, and are right.
+// TestNoHistoryBreaksARule has every change of random histories judged: of workers with differing clocks, of senders and of
+// operators, who act while the requests of others are on their way. Late tries, an operator between a worker's writes, two
+// senders, give-ups, releases from -1 and records made anew look wrong now and then, and are right.
 func TestNoHistoryBreaksARule(t *testing.T) {
 	t.Parallel()
 

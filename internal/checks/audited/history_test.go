@@ -28,8 +28,8 @@ const (
 	steps     = 30
 )
 
-// history is what random workers, senders and operators do to one key, in a bubble, where only pauses take time. While a request of one of
-// them is on its way, others act, and time passes.
+// history is what random workers, senders and operators do to one key, in a bubble, where only pauses take time. While a request
+// of one of them is on its way, others act, and time passes.
 type history struct {
 	*testing.T
 

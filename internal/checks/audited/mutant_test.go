@@ -45,8 +45,8 @@ func familyOf(condition string) string {
 	return condition
 }
 
-// isOperator reports whether a condition is one of package operate: it compares eleven attributes with what the operator has seen, and its
-// own tests change each of them. What it writes is judged.
+// isOperator reports whether a condition is one of package operate: it compares eleven attributes with what the operator has
+// seen, and its own tests change each of them. What it writes is judged.
 func isOperator(condition string) bool { return strings.Contains(condition, "#s0") }
 
 // alter drops the terms from a request of the mutant's kind.
@@ -114,7 +114,8 @@ func (m mutant) exception() *exception {
 
 var value = regexp.MustCompile(`:\w+`)
 
-// plain returns an expression as it is in a statement, without quotes, so that an update and a statement with the same condition are equal.
+// plain returns an expression as it is in a statement, without quotes, so that an update and a statement with the same condition
+// are equal.
 func plain(expression string) string {
 	return value.ReplaceAllString(strings.ReplaceAll(expression, `"`, ""), "?")
 }
@@ -153,7 +154,8 @@ var exceptions = []exception{
 	{"", "v = ? AND st = ? AND own = ? AND fence = ?", "fence = ?", "own = ?", "a key that was reopened fails again by another claim"},
 }
 
-// TestARuleFindsTheLackOfEachTermOfACondition shows for each term of each condition what its lack does on the table, and that the specification finds it.
+// TestARuleFindsTheLackOfEachTermOfACondition shows for each term of each condition what its lack does on the table, and that the
+// specification finds it.
 func TestARuleFindsTheLackOfEachTermOfACondition(t *testing.T) {
 	t.Parallel()
 

@@ -41,8 +41,8 @@ func (r request) without(term string) request {
 // span is a part of a condition.
 type span struct{ from, to int }
 
-// conjuncts returns the terms that an AND binds, however deep. Those of an OR are not among them: without one, the write is refused more
-// often, and the specification judges what is written.
+// conjuncts returns the terms that an AND binds, however deep. Those of an OR are not among them: without one, the write is
+// refused more often, and the specification judges what is written.
 func conjuncts(text string, from, to int) []span {
 	if end := strings.Index(text[from:to], " RETURNING "); end >= 0 {
 		to = from + end

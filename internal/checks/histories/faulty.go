@@ -21,7 +21,8 @@ type engine interface {
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 }
 
-// faulty is an engine some of whose requests fail: they are lost, they are applied and their answer is lost, or they are throttled.
+// faulty is an engine some of whose requests fail: they are lost, they are applied and their answer is lost, or they are
+// throttled.
 type faulty struct {
 	engine
 

@@ -21,7 +21,8 @@ type verdict struct {
 	picture string // porcupine's picture of it
 }
 
-// judge judges the history of each key, up to the first one that is not legal. That one is kept in the folder, with porcupine's picture.
+// judge judges the history of each key, up to the first one that is not legal. That one is kept in the folder, with porcupine's
+// picture.
 func (r rules) judge(history []porcupine.Operation, folder string) (v verdict, err error) {
 	model := r.model()
 

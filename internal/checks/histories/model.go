@@ -70,7 +70,8 @@ type rules struct {
 	lease, skew time.Duration
 }
 
-// model is one correct key. It does not accept every answer to an unknown call: such a call has happened as a whole, or not at all.
+// model is one correct key. It does not accept every answer to an unknown call: such a call has happened as a whole, or not at
+// all.
 func (r rules) model() porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Partition: byKey,

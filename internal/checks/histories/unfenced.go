@@ -10,8 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// unfenced is the algorithm of the existing utilities: a put that must be new or behind the end of a lease, an update without a condition when the
-// work is done, and a delete without a condition when it failed. A request without an answer is sent three times, as an SDK does. It must fail.
+// unfenced is the algorithm of the existing utilities: a put that must be new or behind the end of a lease, an update without a
+// condition when the work is done, and a delete without a condition when it failed. A request without an answer is sent three
+// times, as an SDK does. It must fail.
 type unfenced struct {
 	engine engine
 	now    func() time.Time

@@ -42,8 +42,8 @@ type run struct {
 	workers int // numbers of workers that were given: one whose call has no answer goes on as a new one
 }
 
-// The workers meet at so many keys, and go on to the next ones after so many calls for each. With the pauses between the calls, this takes longer than a
-// few leases: a key whose worker is late is taken over before all others have gone on.
+// The workers meet at so many keys, and go on to the next ones after so many calls for each. With the pauses between the calls,
+// this takes longer than a few leases: a key whose worker is late is taken over before all others have gone on.
 const (
 	keysAtOnce  = 4
 	callsPerKey = 60
@@ -72,8 +72,9 @@ func (r *run) record(ctx context.Context) ([]porcupine.Operation, error) {
 	return r.history, r.read(ctx)
 }
 
-// addTries adds a claim without an answer for each lease that may have begun and ended while a claim was tried: its first try was applied, its answer was
-// lost, and another worker has taken the key over before the next try. The answer is then that of another claim.
+// addTries adds a claim without an answer for each lease that may have begun and ended while a claim was tried: its first try was
+// applied, its answer was lost, and another worker has taken the key over before the next try. The answer is then that of another
+// claim.
 func (r *run) addTries(end int64) {
 	for _, o := range r.history {
 		in := o.Input.(Input) //nolint:forcetypeassert // this package makes them

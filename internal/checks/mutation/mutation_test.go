@@ -1,5 +1,6 @@
-// Package mutation changes the Go code of the library in small ways, and demands that a test of the library notices each change. The
-// expressions that are sent to DynamoDB are changed elsewhere: by TestEveryMutationOfAnExpressionIsNoticed in package protocol.
+// Package mutation changes the Go code of the library in small ways, and demands that a test of the library notices each change.
+// The expressions that are sent to DynamoDB are changed elsewhere: by TestEveryMutationOfAnExpressionIsNoticed in package
+// protocol.
 package mutation
 
 import (
@@ -46,8 +47,9 @@ const (
 	termsPackage = "internal/checks/audited"
 )
 
-// TestEveryMutationOfTheCodeIsNoticed builds the tests of each package once, with all mutants in it, and runs the test of each mutant
-// with that mutant selected. A mutant whose old text is not in its file any more fails the test: translate it to the new code.
+// TestEveryMutationOfTheCodeIsNoticed builds the tests of each package once, with all mutants in it, and runs the test of each
+// mutant with that mutant selected. A mutant whose old text is not in its file any more fails the test: translate it to the new
+// code.
 func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 	t.Parallel()
 
@@ -205,8 +207,8 @@ func packageOf(file string) string {
 	return filepath.Base(filepath.Dir(file))
 }
 
-// mutate returns the text of a file with its mutants. Each function begins with a copy of its body for each of its mutants, which runs
-// if that mutant is selected.
+// mutate returns the text of a file with its mutants. Each function begins with a copy of its body for each of its mutants, which
+// runs if that mutant is selected.
 func mutate(t *testing.T, file string, mutants []mutant) string {
 	t.Helper()
 

@@ -1,7 +1,7 @@
 package mutation
 
-// recognisedMutants change what is done with a record that an earlier try, another worker or an operator wrote, and the limits of what is
-// staged.
+// recognisedMutants change what is done with a record that an earlier try, another worker or an operator wrote, and the limits of
+// what is staged.
 var recognisedMutants = []mutant{
 	{
 		why:  "a commit that is recognised sends messages again that a sweep has sent",

@@ -3,8 +3,8 @@
 //	go run ./internal/checks/proof          every row of the page
 //	go run ./internal/checks/proof -row 7   one of them
 //
-// The page is what it reads: there is no other list. It fails if a test of a row fails or is skipped, if a name matches no test, and if
-// another number of tests passes than the page says. Run it in the root of the repository.
+// The page is what it reads: there is no other list. It fails if a test of a row fails or is skipped, if a name matches no test,
+// and if another number of tests passes than the page says. Run it in the root of the repository.
 package main
 
 import (

@@ -18,7 +18,8 @@ import (
 // results are how tests ended ("pass", "fail" or "skip"), by package and name.
 type results map[string]map[string]string
 
-// contractEngines are the tests of the contract that the page means: each case of it is run by all of them, on two kinds of table.
+// contractEngines are the tests of the contract that the page means: each case of it is run by all of them, on two kinds of
+// table.
 const contractEngines = "^TestContract(InMemory|OverTheWire|OnDynamoDBLocal)$/."
 
 // pattern is what go test -run needs.
@@ -129,8 +130,8 @@ func (s results) read(pkg string, events io.Reader) (failed string, err error) {
 	}
 }
 
-// count returns how many tests with the name of a proof have passed: one, or of the contract one for each engine and table. Each of their
-// cases must have passed, too.
+// count returns how many tests with the name of a proof have passed: one, or of the contract one for each engine and table. Each
+// of their cases must have passed, too.
 func (s results) count(p proof) (int, error) {
 	passed := 0
 

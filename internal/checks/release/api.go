@@ -55,8 +55,9 @@ func load(ctx context.Context, patterns []string) ([]*types.Package, error) {
 	return packages, nil
 }
 
-// api lists what users of the packages may name: a line for each constant, variable, function, type, field and method. The names of parameters are left
-// out. A method of an interface is part of the line of its interface, because another method is a change for all that implement it.
+// api lists what users of the packages may name: a line for each constant, variable, function, type, field and method. The names
+// of parameters are left out. A method of an interface is part of the line of its interface, because another method is a change
+// for all that implement it.
 func api(packages []*types.Package) []string {
 	var lines []string
 

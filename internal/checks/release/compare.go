@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// kept is what users compile against, as of this commit: a change of it stands in the diff of the commit that makes it, where somebody looks at it. At a
-// tag it is what users of that release compile against.
+// kept is what users compile against, as of this commit: a change of it stands in the diff of the commit that makes it, where
+// somebody looks at it. At a tag it is what users of that release compile against.
 const kept = "internal/checks/release/api.txt"
 
 func writeAPI(ctx context.Context) error {
@@ -49,8 +49,8 @@ func checkAPI(ctx context.Context, out io.Writer) error {
 	return errors.Join(compareWithFile(split(listed), split(now)), compareWithTag(out, tag, version, split(before), split(now)))
 }
 
-// compareWithFile demands that the file lists each name, and no other: nobody would see a name that it lacks, and nothing would notice when that name
-// is gone again.
+// compareWithFile demands that the file lists each name, and no other: nobody would see a name that it lacks, and nothing would
+// notice when that name is gone again.
 func compareWithFile(listed, now []string) error {
 	added, gone := difference(listed, now)
 
@@ -66,8 +66,8 @@ func compareWithFile(listed, now []string) error {
 	return told(kept+" is not what users compile against. Write it by make api, and have the change looked at", problems)
 }
 
-// compareWithTag tells what is new since the last tag. What is gone or is another needs a version that may break. Without a tag there is nothing to
-// compare with.
+// compareWithTag tells what is new since the last tag. What is gone or is another needs a version that may break. Without a tag
+// there is nothing to compare with.
 func compareWithTag(out io.Writer, tag, version string, before, now []string) error {
 	if tag == "" {
 		fmt.Fprintf(out, "%d names, and no release with which they can be compared\n", len(now))
@@ -131,7 +131,8 @@ func difference(before, now []string) (added, gone []string) {
 	return added, gone
 }
 
-// mayBreak says whether a version may break what compiles with the tag: another minor version while the major one is 0, later another major version.
+// mayBreak says whether a version may break what compiles with the tag: another minor version while the major one is 0, later
+// another major version.
 func mayBreak(tag, version string) bool {
 	compatible := func(v string) string {
 		parts := strings.SplitN(v, ".", 3)

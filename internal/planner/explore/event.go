@@ -181,7 +181,8 @@ func (w *world) wake() {
 	}
 }
 
-// sleep lets the time pass until after the planner wants to be called, and does not call it: timers are late, and another event may come first.
+// sleep lets the time pass until after the planner wants to be called, and does not call it: timers are late, and another event
+// may come first.
 func (w *world) sleep() {
 	late := w.wakeAt.Add(1)
 	w.tellf("%v pass, and the timer is late", late.Sub(w.now))

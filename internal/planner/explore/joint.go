@@ -140,7 +140,8 @@ func (w *world) followJoint(f *flight, c *writer, part protocol.Cancelled, all [
 	}
 }
 
-// closeGate notes what the rule of the gate says of a transaction that has landed, with the longest time for which the gate can be closed.
+// closeGate notes what the rule of the gate says of a transaction that has landed, with the longest time for which the gate can
+// be closed.
 func (w *world) closeGate(f *flight) {
 	isHot := slices.ContainsFunc(f.Writes, func(write *planner.Write) bool { return w.hot[writerOf(write).item].After(w.now) })
 

@@ -1,14 +1,15 @@
-// Command explore visits every order of events of a few writers: make explore. A planner is driven as package engine drives it, but one event
-// after the other, and the requests are answered by the in-memory engine, which evaluates the conditions that package protocol sends.
+// Command explore visits every order of events of a few writers: make explore. A planner is driven as package engine drives it,
+// but one event after the other, and the requests are answered by the in-memory engine, which evaluates the conditions that
+// package protocol sends.
 //
-// A writer claims a key and completes it, or commits it with an effect on an item. The events are: a writer hands in a write; a request is
-// answered; a request is lost, and arrives later or never; its answer is lost; DynamoDB throttles it, or one of its writes; another transaction
-// holds the item of an effect; shared requests are denied; the planner is called when it wants to be, or only after
-// another event; a caller leaves. Time is an order of events: it passes only where the planner wants to be called. T, what is drawn by lot and
-// the clocks of the writers are fixed.
+// A writer claims a key and completes it, or commits it with an effect on an item. The events are: a writer hands in a write; a
+// request is answered; a request is lost, and arrives later or never; its answer is lost; DynamoDB throttles it, or one of its
+// writes; another transaction holds the item of an effect; shared requests are denied; the planner is called when it wants to be,
+// or only after another event; a caller leaves. Time is an order of events: it passes only where the planner wants to be called.
+// T, what is drawn by lot and the clocks of the writers are fixed.
 //
-// After each event, the program checks a property for each rule. With -without it drops a rule, and prints a shortest story that breaks its
-// property.
+// After each event, the program checks a property for each rule. With -without it drops a rule, and prints a shortest story that
+// breaks its property.
 package main
 
 import (

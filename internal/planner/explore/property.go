@@ -36,8 +36,8 @@ func (w *world) checkWaiting(c *writer) {
 	}
 }
 
-// latest returns when a write that waits must have left: after a third of T, or when no other flight holds its record any more, and if it
-// touches a hot item, when no other flight that touches one does.
+// latest returns when a write that waits must have left: after a third of T, or when no other flight holds its record any more,
+// and if it touches a hot item, when no other flight that touches one does.
 func (w *world) latest(c *writer) time.Time {
 	at := c.since.Add(thirdOfT)
 

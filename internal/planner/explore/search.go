@@ -37,8 +37,8 @@ type node struct {
 	from int32
 }
 
-// search visits all states of a part, those with the fewest events first, so that the first story that breaks a property is a shortest one.
-// A state is made anew by its events, because a planner cannot be copied.
+// search visits all states of a part, those with the fewest events first, so that the first story that breaks a property is a
+// shortest one. A state is made anew by its events, because a planner cannot be copied.
 func search(s setup, without rule, most int) (r result) {
 	var (
 		table   = newTable(s)

@@ -16,8 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// table is the table of a part of the exploration. The in-memory engine evaluates each request once for each contents of the table: the same
-// request has the same answer then, because the clocks of the writers stand still.
+// table is the table of a part of the exploration. The in-memory engine evaluates each request once for each contents of the
+// table: the same request has the same answer then, because the clocks of the writers stand still.
 type table struct {
 	*protocol.Table
 	setup

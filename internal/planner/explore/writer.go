@@ -30,7 +30,8 @@ var phaseNames = [...]string{
 	"is refused, because another writer has the key", "has no answer",
 }
 
-// writer is a caller who claims a key and completes it. It makes the tries of its writes and reads their answers as package idemddb does.
+// writer is a caller who claims a key and completes it. It makes the tries of its writes and reads their answers as package
+// idemddb does.
 type writer struct {
 	protocol.Claimant
 

@@ -1,4 +1,5 @@
-// Package partiql translates the expressions of an UpdateItem into PartiQL, so that each condition and each update is written once.
+// Package partiql translates the expressions of an UpdateItem into PartiQL, so that each condition and each update is written
+// once.
 package partiql
 
 import (
@@ -12,8 +13,8 @@ type Statement struct {
 	Parameters []string // what stands for the values of its parameters, in their order: placeholders, or attributes of an INSERT
 }
 
-// Update returns the statement that updates an item if the condition is true. The condition also names the key of the item. names are the
-// expression attribute names. It knows the language of package idemddb's expressions, in which no update has a function.
+// Update returns the statement that updates an item if the condition is true. The condition also names the key of the item. names
+// are the expression attribute names. It knows the language of package idemddb's expressions, in which no update has a function.
 func Update(table, update, condition string, names map[string]string) Statement {
 	set, values := translate(update, names)
 	where, compared := translate(condition, names)
@@ -98,7 +99,8 @@ func words(expression string) (all []string) {
 	return all
 }
 
-// lengthOfWord returns how long the first word of a text is: a name, also behind # or :, a number, an operator, a comma or a parenthesis.
+// lengthOfWord returns how long the first word of a text is: a name, also behind # or :, a number, an operator, a comma or a
+// parenthesis.
 func lengthOfWord(text string) int {
 	switch {
 	case strings.HasPrefix(text, "<>"), strings.HasPrefix(text, "<="), strings.HasPrefix(text, ">="):

@@ -1,5 +1,5 @@
-// Claimed is functions/api with each key claimed before its handler runs. Its leases are shorter than its invocations, so that keys are
-// taken over while the process that held them still works.
+// Claimed is functions/api with each key claimed before its handler runs. Its leases are shorter than its invocations, so that
+// keys are taken over while the process that held them still works.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Unguarded is functions/payments without the entries that refuse a payment which is already in the ledger: what counts a payment once is
-// the library alone. With CLAIMED set, each payment is claimed before its handler runs; otherwise first deliveries are optimistic.
+// Unguarded is functions/payments without the entries that refuse a payment which is already in the ledger: what counts a payment
+// once is the library alone. With CLAIMED set, each payment is claimed before its handler runs; otherwise first deliveries are
+// optimistic.
 package main
 
 import (

@@ -139,8 +139,9 @@ const (
 	dollarsPerWrite = 0.625e-6
 )
 
-// addWrites adds the write units that a record has cost at least: a claim for each attempt, the end of each attempt but the last, and the
-// completion or the failure with its result. A record does not count its renewals, nor its transactions, which cost twice.
+// addWrites adds the write units that a record has cost at least: a claim for each attempt, the end of each attempt but the last,
+// and the completion or the failure with its result. A record does not count its renewals, nor its transactions, which cost
+// twice.
 func (t *Totals) addWrites(v *operate.View) {
 	first := math.Ceil(float64(plainRecord+len(v.Key)) / unitBytes)
 	ends := float64(max(v.Attempts-1, 0)) * first

@@ -19,8 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
-// chromium runs the browser without a window, as it is on Debian. It has no sandbox, because a container lets root have none; the page has no
-// scripts. REPORT_SHOTS names a folder where the pictures are kept for a person.
+// chromium runs the browser without a window, as it is on Debian. It has no sandbox, because a container lets root have none; the
+// page has no scripts. REPORT_SHOTS names a folder where the pictures are kept for a person.
 func chromium(t *testing.T, url string, flags ...string) string {
 	t.Helper()
 

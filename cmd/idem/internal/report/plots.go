@@ -10,8 +10,8 @@ import (
 
 var order = []operate.Status{operate.Held, operate.Stuck, operate.Released, operate.Completed, operate.Failed, operate.Expired, operate.Corrupt}
 
-// statesPlot draws how many keys are in which state, and for how long. Each state has its own scale of ages, and all one scale of numbers; a state
-// with few keys is at least a line.
+// statesPlot draws how many keys are in which state, and for how long. Each state has its own scale of ages, and all one scale of
+// numbers; a state with few keys is at least a line.
 func (t *Totals) statesPlot() template.HTML {
 	var rows []bar
 

@@ -93,7 +93,8 @@ func TestEachRecordIsCounted(t *testing.T) {
 		"taken over after a lease ran out 2", "the handler returned an error 1",
 		"order (key) of account # is closed 2", "audit: the queue is gone 1", "receipts 1", "1 messages of 1 records. Mend the cause",
 		"Leases that ran out and were taken over 1 0 2026-01-02 01:00Z: 1",
-		// The claims and completions of four are 3 units each; two with two attempts 5 each; one with seven 15; stuck 1; failed 2 each; p-5 2.
+		// The claims and completions of four are 3 units each; two with two attempts 5 each; one with seven 15; stuck 1; failed 2 each;
+		// p-5 2.
 		"of all records that were read 44",
 	)
 

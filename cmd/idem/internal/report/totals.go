@@ -104,7 +104,8 @@ func (t *Totals) Add(v *operate.View) {
 	}
 }
 
-// addWork adds the time of work that began once. That of work which is committed without a claim is not recorded: it begins and ends in one write.
+// addWork adds the time of work that began once. That of work which is committed without a claim is not recorded: it begins and
+// ends in one write.
 func (t *Totals) addWork(took time.Duration) {
 	if took <= 0 {
 		t.atOnce++

@@ -1,5 +1,5 @@
-// Program total adds up the file that the tests have written, and prints how many changes were judged. `make test` runs it, and fails if they
-// are too few, or none of a kind: then a fixture hands its changes over no more.
+// Program total adds up the file that the tests have written, and prints how many changes were judged. `make test` runs it, and
+// fails if they are too few, or none of a kind: then a fixture hands its changes over no more.
 package main
 
 import (

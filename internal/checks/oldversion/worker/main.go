@@ -1,5 +1,5 @@
-// Command worker makes one call of the library for each line that it reads, and writes one line with what the call returned. It is compiled
-// with an earlier library too, so it uses only what both have.
+// Command worker makes one call of the library for each line that it reads, and writes one line with what the call returned. It
+// is compiled with an earlier library too, so it uses only what both have.
 package main
 
 import (
