@@ -29,6 +29,9 @@ RACED := ./idemddb/... ./lambdawrap ./internal/engine ./internal/contract ./inte
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
 
+# The programs of the pages, which ./... leaves out.
+PROGRAMS := $(patsubst %/main.go,./%,$(wildcard functions/testdata/*/main.go functions/testdata/*/*/main.go))
+
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 
@@ -130,7 +133,7 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	@wide=$$(git ls-files '*.go' | grep -v -e testdata/ -e _test.go | xargs grep -nE '^\s*// \S.{127}') || true; \
 	  [ -z "$$wide" ] || { printf 'comments of more than 130 columns:\n%s\n' "$$wide"; exit 1; }
-	go vet ./... ./functions/testdata/...
+	go vet ./... $(PROGRAMS)
 	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done
