@@ -33,7 +33,7 @@ func (m mutant) String() string { return m.operation + ", " + m.family + ": drop
 const (
 	claim          = "claim"
 	claimUpdate    = "attribute_not_exists(#pk) OR (v = :v"
-	claimStatement = `"pk" = ? AND ( "v" = ?`
+	claimStatement = `"pk" = ? AND ( "v" = ? AND "st" = ? AND "lease" < ?`
 	keyOfStatement = `"pk" = ?`
 )
 
@@ -125,6 +125,8 @@ type exception struct{ operation, family, term, with, reason string }
 
 const rare = "a removal that shares a request hardly ever meets a removal by another; one by an update has the same condition, and does"
 
+const rareReopening = "a reopening hardly ever shares a request; one by an update has the same condition, and does"
+
 var exceptions = []exception{
 	{"", claim, "att < ?", "", "a limit of attempts stands in no record"},
 	{"update in a transaction", claim, "own <> ?", "", "a commit leaves a completed record, which st refuses"},
@@ -148,6 +150,10 @@ var exceptions = []exception{
 	{"", "own = ? AND tx = ?", "tx = ?", "own = ?", "a claim is completed once"},
 	{"", "own = ? AND tx = ?", "st = ?", "own = ? + tx = ?", "a record has tx only while it is completed"},
 
+	{"statement", "v = ? AND st = ? AND own = ? AND fence = ?", "v = ?", "", rareReopening},
+	{"statement", "v = ? AND st = ? AND own = ? AND fence = ?", "st = ?", "", rareReopening},
+	{"statement", "v = ? AND st = ? AND own = ? AND fence = ?", "own = ?", "", rareReopening},
+	{"statement", "v = ? AND st = ? AND own = ? AND fence = ?", "fence = ?", "", rareReopening},
 	{"", "v = ? AND st = ? AND own = ? AND fence = ?", "v = ?", "own = ? + fence = ?", "a claim of another version changes both"},
 	{"", "v = ? AND st = ? AND own = ? AND fence = ?", "st = ?", "own = ? + fence = ?", "what follows a failure is a reopening, which changes the fencing token"},
 	{"", "v = ? AND st = ? AND own = ? AND fence = ?", "own = ?", "fence = ?", "each claim changes both"},

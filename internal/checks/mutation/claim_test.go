@@ -179,7 +179,7 @@ var claimMutants = []mutant{
 		file: "internal/wire/wire.go",
 		old:  `if len(item) > 0 {`,
 		new:  `if err == nil {`,
-		pkg:  "idemddb", run: "TestWorkNeverRunsWithoutARecord",
+		pkg:  "internal/wire", run: "TestWhatAnAnswerSaysOfItsRequest",
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
