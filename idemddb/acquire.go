@@ -100,8 +100,8 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	}
 
 	switch within, _ := calls.Work.(*running); {
-	case a.refuseNested(ctx, within):
-	case a.cached():
+	case within != nil && a.refuseNested(ctx, within):
+	case s.opts.Cache > 0 && a.cached():
 	default:
 		if s.opts.Trace != nil {
 			a.askTrace(ctx)

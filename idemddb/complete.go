@@ -107,7 +107,7 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: value != nil && dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, value, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -122,7 +122,7 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 		return true
 	}})
 
-	if err == nil {
+	if err == nil && s.opts.Cache > 0 && !s.disabled {
 		c.keepRecord(&done)
 	}
 

@@ -98,7 +98,9 @@ func (s *search) reportAll() {
 func (s *search) report(messages ...*message) {
 	s.step(func(schedule *schedule.Schedule) {
 		for _, m := range messages {
-			s.split(schedule, m)
+			if len(m.parts) > 0 {
+				s.split(schedule, m)
+			}
 
 			for _, m := range append([]*message{m}, m.parts...) {
 				if m.noKey != nil {
@@ -183,7 +185,9 @@ func (s *search) find(m *message) {
 	defer func() {
 		s.end(m, func() {
 			m.asks, m.noKey = asks, err
-			m.parts = s.take(m, parts)
+			if len(parts) > 0 {
+				m.parts = s.take(m, parts)
+			}
 		})
 	}()
 

@@ -105,7 +105,9 @@ func (c *Pending) Wait(ctx context.Context) error {
 	defer e.mu.Unlock()
 
 	defer func() { // also if the user's code panics or ends the goroutine
-		e.withdraw(ctx, c)
+		if !c.isOver || c.busy {
+			e.withdraw(ctx, c)
+		}
 
 		if c.isLast {
 			e.leave(c.Group)
@@ -211,6 +213,8 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	now := time.Now()
 	over := e.planner.Land(now, f, answers, rand.Float64()) //nolint:gosec // spreads load, guards nothing
 
+	isDone := true
+
 	for i, w := range f.Writes {
 		c := callOf(w)
 		if c.isOver { // its caller has left
@@ -219,6 +223,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 
 		c.shared, c.err = nil, errs[i]
 		c.isOver = answers[i] == planner.Done || slices.Contains(over, w)
+		isDone = isDone && c.isOver
 
 		switch answers[i] {
 		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
@@ -235,7 +240,9 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		s.setFree()
 	}
 
-	e.depart(now)
+	if !isDone || !e.wakeAt.IsZero() { // where a write waits, the timer is set
+		e.depart(now)
+	}
 }
 
 func callOf(w *planner.Write) *call {

@@ -133,7 +133,7 @@ func (r *Stored) validate() error {
 		return fmt.Errorf("attribute %s or %s is missing", Token, Fence)
 	}
 
-	if !IsResult(r.Result) {
+	if r.Result != nil && !IsResult(r.Result) {
 		return fmt.Errorf("attribute %s is neither binary nor the name of a result", Result)
 	}
 
