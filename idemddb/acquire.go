@@ -101,7 +101,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 
 	switch within, _ := calls.Work.(*running); {
 	case within != nil && a.refuseNested(ctx, within):
-	case s.opts.Cache > 0 && a.cached():
+	case a.cached():
 	default:
 		if s.opts.Trace != nil {
 			a.askTrace(ctx)
@@ -140,6 +140,10 @@ func (a *acquisition) useRecord(ctx context.Context) {
 
 // cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.
 func (a *acquisition) cached() bool {
+	if a.store.opts.Cache == 0 {
+		return false
+	}
+
 	now := a.store.opts.Now().Unix()
 
 	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -131,6 +132,10 @@ func TestDoReturnsWhatARefusedEffectMeans(t *testing.T) {
 				}))
 				is(f, err, c.want)
 				happened(f, f.db, "b", 0)
+
+				if _, isPanic := errors.AsType[*panicerror.Error](err); isPanic {
+					f.Errorf("got %v, want no panic", err)
+				}
 
 				if it := recordOf(f.db, "k"); textOf(it, "st") != c.state || numberOf(f, it, "att") != 1 {
 					f.Errorf("the record is%s", show(it))

@@ -193,6 +193,7 @@ func (s *Store) checkItems(partition string, e *effects, writes []types.Transact
 	}
 
 	seen := map[string]int{ids[0]: 0}
+	e.touched = make([]planner.Item, 0, all)
 
 	for i, id := range ids[1:own] {
 		if err := checkTwice(seen, id, i, &e.Effects); err != nil {

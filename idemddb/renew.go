@@ -83,7 +83,7 @@ func (r *renewer) fire(work context.Context) {
 
 	r.running = nil
 
-	if again { // a renewer that was stopped meanwhile does nothing then
+	if again && !r.stopped {
 		r.timer.Reset(pause)
 	}
 }
