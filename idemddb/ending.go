@@ -3,6 +3,8 @@ package idemddb
 import (
 	"cmp"
 	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
@@ -48,7 +50,7 @@ func notBegun(rec *Record, err error) Ending {
 // record is the answer, unless messages of it must be sent first.
 func endingOfFailure(cause, err error) Ending {
 	e := Ending{Kind: KindReleased, Err: cause}
-	if isPermanent(cause) {
+	if panicerror.IsPermanent(cause) {
 		e.Kind = KindFailed
 	}
 

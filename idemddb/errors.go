@@ -211,13 +211,3 @@ func (*MismatchError) Unwrap() error { return ErrMismatch }
 func keyError(op, key string, err error) error {
 	return fmt.Errorf("idemddb: %s of key %s: %w", op, record.KeyHash(key), err)
 }
-
-// isPermanent reports whether an error is marked as one that no retry mends.
-func isPermanent(err error) bool {
-	p, ok := errors.AsType[interface {
-		error
-		Permanent() bool
-	}](err)
-
-	return ok && p.Permanent()
-}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // beginCommit begins work without a claim, unless the cache holds the record of the completed key.
@@ -17,7 +18,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 
 	calls := engine.Of(ctx)
 
-	if within, _ := calls.Work.(*running); c.refuseNested(ctx, within) || c.cached() {
+	if within, _ := calls.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 
@@ -65,7 +66,7 @@ func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 		return Ending{Kind: KindReplayed, Done: true, Record: a.record}
 	case err == nil, a.claim != nil:
 		return endingOfFailure(cause, err)
-	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !panicerror.IsPermanent(cause):
 		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: errors.Join(err, cause)}
 	default:
 		return Ending{Kind: KindReleased, Err: errors.Join(cause, err), Unknown: true}

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -31,7 +32,7 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
-	if isPermanent(cause) {
+	if panicerror.IsPermanent(cause) {
 		a.repeatWhileChanged(write, &p, func() { a.sendClaim(write, &p) })
 	} else {
 		r := &rejecting{claim: &a, cause: record.CauseOf(cause)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which
@@ -170,7 +171,7 @@ func (w *Work) hasEffect(err error) bool {
 
 	nothing := w.effects.isEmpty() && w.failed == nil
 
-	return w.claim != nil && (err == nil && nothing || isPermanent(err))
+	return w.claim != nil && (err == nil && nothing || panicerror.IsPermanent(err))
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.
@@ -212,7 +213,7 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 // nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
 // that was applied, and a late completion is refused by it.
 func (c *Claim) giveUp(ctx context.Context, cause error) error {
-	if isPermanent(cause) {
+	if panicerror.IsPermanent(cause) {
 		return c.Fail(ctx, cause)
 	}
 

@@ -158,7 +158,7 @@ func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
 	switch {
 	case err == nil, ofHook != nil:
 		name = OutcomeCompleted
-	case isPermanent(err):
+	case panicerror.IsPermanent(err):
 		name = OutcomeFailed
 	case ofHandler != nil:
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):

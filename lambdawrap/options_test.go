@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -153,7 +154,7 @@ func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
 		switch {
 		case want.refused == "" && err != nil, want.refused != "" && (err == nil || !strings.Contains(err.Error(), want.refused)):
 			t.Errorf("%s: JSON returns %v, want %q", body, err, want.refused)
-		case err != nil && !isPermanent(err):
+		case err != nil && !panicerror.IsPermanent(err):
 			t.Errorf("%s: %v is not permanent", body, err)
 		case got != want.payment:
 			t.Errorf("%s: JSON decodes %+v, want %+v", body, got, want.payment)
@@ -164,15 +165,6 @@ func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
 			t.Errorf("%s: Body returns %q, %v, want %q", body, key, err, want.key)
 		}
 	}
-}
-
-func isPermanent(err error) bool {
-	p, ok := errors.AsType[interface {
-		error
-		Permanent() bool
-	}](err)
-
-	return ok && p.Permanent()
 }
 
 func TestWholeGetsOneMessageAtATime(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
@@ -91,7 +92,7 @@ func noKeyOutcome(err error) outcome {
 		return outcome{name: OutcomeNoTime, err: err}
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		return outcome{name: OutcomeNoKey, err: err, permanent: true}
-	case isPermanent(err):
+	case panicerror.IsPermanent(err):
 		return outcome{name: OutcomeFailed, err: err, permanent: true}
 	default:
 		return outcome{name: OutcomeReleased, err: err}

@@ -1,7 +1,5 @@
 package lambdawrap
 
-import "errors"
-
 // Permanent marks an error as one that no retry mends: the message's key ends for good, and the message goes to
 // Options.DeadLetter. Permanent(nil) is nil. errors.Is and errors.AsType see the error inside.
 func Permanent(err error) error {
@@ -20,14 +18,3 @@ func (e *permanentError) Unwrap() error { return e.err }
 
 // Permanent is how package idemddb recognises the mark.
 func (*permanentError) Permanent() bool { return true }
-
-// isPermanent reports whether an error is marked as one that no retry mends, also by a type of the user's own, as package idemddb
-// reads it.
-func isPermanent(err error) bool {
-	p, ok := errors.AsType[interface {
-		error
-		Permanent() bool
-	}](err)
-
-	return ok && p.Permanent()
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -173,7 +174,7 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 	switch o.name {
 	case "": // until the work is settled, an effect counts as unrecorded
-		if err != nil && (!isPermanent(err) || m.deadLetter == nil) {
+		if err != nil && (!panicerror.IsPermanent(err) || m.deadLetter == nil) {
 			v.step(func(s *schedule.Schedule) { s.Failed(m.index) })
 		}
 
@@ -191,13 +192,15 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 // beginWork begins the work of a message's key, and waits for another worker that holds it. Without work the outcome says why.
 func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, outcome) {
-	if twin, isTwin := v.inHand.Load(m.asks.Key); isTwin && m.unclaimed {
+	twin, isTwin := v.inHand.Load(m.asks.Key)
+	if isTwin = isTwin && m.unclaimed; isTwin {
 		if o := v.waitForTwin(m, twin); o.name != "" {
 			return nil, o
 		}
 	}
 
 	opts := m.claimOptions()
+	opts.Redelivered = opts.Redelivered || isTwin // its commit would be refused, and a transaction that it shares be cancelled
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have

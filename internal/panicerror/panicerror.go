@@ -1,4 +1,4 @@
-// Package panicerror makes errors of panics, with the stack of the code that panicked.
+// Package panicerror makes errors of panics, with the stack of the code that panicked, and reads the errors of the user's code.
 package panicerror
 
 import (
@@ -50,6 +50,17 @@ func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 
 	return err
+}
+
+// IsPermanent reports whether an error is marked as one that no retry mends, as by lambdawrap.Permanent or by a type of the
+// user's own.
+func IsPermanent(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+
+	return ok && p.Permanent()
 }
 
 // IsAnswer reports whether what the user's code returned wraps an error that has a meaning to its caller. A panic is no answer,

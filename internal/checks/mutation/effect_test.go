@@ -462,7 +462,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a failure for good without a claim is not fenced: a late request of it ends a key that was reopened",
 		file: "idemddb/reject.go",
-		old:  `if isPermanent(cause) {`,
+		old:  `if panicerror.IsPermanent(cause) {`,
 		new:  `if false {`,
 		pkg:  "idemddb", run: "TestALateRequestOfAFailureWithoutAClaimDoesNotEndAReopenedKey",
 	},

@@ -26,8 +26,8 @@ var optimisticMutants = []mutant{
 	{
 		why:  "staged effects that are not committed hold up other messages",
 		file: "idemddb/work.go",
-		old:  `return w.claim != nil && (err == nil && nothing || isPermanent(err))`,
-		new:  `return err == nil && (w.claim == nil || nothing) || isPermanent(err)`,
+		old:  `return w.claim != nil && (err == nil && nothing || panicerror.IsPermanent(err))`,
+		new:  `return err == nil && (w.claim == nil || nothing) || panicerror.IsPermanent(err)`,
 		pkg:  "lambdawrap", run: "TestFailuresThatCannotBeReleasedStopNoOtherMessage",
 	},
 	{

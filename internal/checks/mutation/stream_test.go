@@ -269,10 +269,10 @@ var unchangedResultMutants = []mutant{
 	{
 		why:  "work that fails for good runs again at the next call of Do",
 		file: "idemddb/work.go",
-		old: `	if isPermanent(cause) {
+		old: `	if panicerror.IsPermanent(cause) {
 		return c.Fail(ctx, cause)
 	}`,
-		new: `	if isPermanent(cause) && c == nil {
+		new: `	if panicerror.IsPermanent(cause) && c == nil {
 		return c.Fail(ctx, cause)
 	}`,
 		pkg: "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
