@@ -200,7 +200,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 	}
 
 	opts := m.claimOptions()
-	opts.Redelivered = opts.Redelivered || isTwin // its commit would be refused, and a transaction that it shares be cancelled
+	opts.Redelivered = opts.Redelivered || isTwin // the other one has probably written the key's record
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have

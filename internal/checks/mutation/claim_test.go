@@ -40,8 +40,8 @@ var claimMutants = []mutant{
 	{
 		why:  "the handler of a message runs for nothing whose key this very process is about to commit",
 		file: "lambdawrap/work.go",
-		old:  `isTwin && m.unclaimed {`,
-		new:  `isTwin && false {`,
+		old:  `if isTwin = isTwin && m.unclaimed; isTwin {`,
+		new:  `if isTwin = false; isTwin {`,
 		pkg:  "lambdawrap", run: "TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess",
 	},
 	{
