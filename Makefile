@@ -21,10 +21,15 @@ MUTANTS := TestEveryMutationOfAnExpressionIsNoticed|TestARuleFindsTheLackOfEachT
 # the tables that -s leaves out, stack traces do not.
 TESTING := -p=3 -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 
+# The packages whose tests wait most for DynamoDB Local and for real time, and would be the last: they begin first.
+WAITING := ./internal/checks/histories ./cmd/idem
+
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
-# and without DynamoDB Local, which runs the same code of ours.
-RACED := ./idemddb/... ./lambdawrap ./internal/engine ./internal/contract ./internal/delivery ./internal/lru ./internal/checks/audited \
-  ./functions/payments/... ./functions/relay ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo ./idemotel ./internal/checks/histories
+# and without DynamoDB Local, which runs the same code of ours. make test runs the heart's, and make race those of the others, whose
+# dependencies take minutes to compile.
+RACED      := ./internal/contract ./lambdawrap ./idemddb ./idemddb/idemddbtest ./idemddb/operate ./internal/engine ./internal/delivery ./internal/lru
+ALSO_RACED := ./internal/checks/histories ./internal/checks/audited ./idemddb/audit ./idemddb/outbox ./idemddb/results ./functions/payments/... \
+  ./functions/relay ./idemotel ./localstack/demo ./bench/hot ./bench/loopback ./bench/handwritten
 
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
@@ -61,12 +66,16 @@ help: ## Explain these targets
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
 	@rm -f $(AUDIT)
-	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
+	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, those that wait most first" >&2
 	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc '\
-	  go test $(TESTING) -skip "$(MUTANTS)" $$(go list ./... $(MODULES:%=./%/...) | grep -v /checks/mutation)'
+	  go test $(TESTING) -skip "$(MUTANTS)" $$(go list $(WAITING) ./... $(MODULES:%=./%/...) | grep -v /checks/mutation)'
 	@echo "with the race detector, in memory:" >&2
 	@unset DYNAMODB_LOCAL_ENDPOINT; IDEMDDB_AUDIT=$(AUDIT) go test -race -short $(TESTING) $(RACED)
 	@go run ./internal/checks/audited/total $(AUDITED)
+
+.PHONY: race
+race: ## The tests of the packages around the heart, in memory, with the race detector; make test does the heart's
+	@unset DYNAMODB_LOCAL_ENDPOINT; go test -race -short $(TESTING) $(ALSO_RACED)
 
 .PHONY: mutants
 mutants: ## The tests of the tests: each of some hundred small changes of the code must be noticed, about four minutes

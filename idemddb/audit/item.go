@@ -102,12 +102,15 @@ func (it item) digest() digest {
 		return digest{}
 	}
 
-	hash := sha256.New()
+	text := make([]byte, 0, 1<<10) //nolint:mnd // room for most records
+
 	for _, name := range slices.Sorted(maps.Keys(it)) {
-		fmt.Fprintf(hash, "%d %s%d %s", len(name), name, len(it[name].text), it[name].text)
+		for _, part := range []string{name, it[name].text} {
+			text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ' '), part...) //nolint:mnd // decimal
+		}
 	}
 
-	return digest(hash.Sum(nil))
+	return sha256.Sum256(text)
 }
 
 // end is the end of the record as it would be without messages, in epoch seconds.

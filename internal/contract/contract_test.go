@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -11,7 +12,14 @@ import (
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
-func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
+// TestMain lets more cases run at a time than there are processors, because they wait for DynamoDB Local.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+
+	os.Exit(realengine.Main(m))
+}
 
 func TestContractInMemory(t *testing.T) {
 	t.Parallel()
@@ -25,6 +33,10 @@ func TestContractInMemory(t *testing.T) {
 
 func TestContractOverTheWire(t *testing.T) {
 	t.Parallel()
+
+	if testing.Short() {
+		t.Skip("the same cases run in memory; the whole run has them over HTTP, too")
+	}
 
 	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()

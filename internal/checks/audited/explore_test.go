@@ -12,7 +12,7 @@ func TestNoHistoryBreaksARule(t *testing.T) {
 
 	switch {
 	case testing.Short():
-		limit = 50
+		limit = 25
 	case hasRaceDetector(): // ten times as slow
 		limit = 150
 	}

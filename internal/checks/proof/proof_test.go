@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -28,24 +27,29 @@ func TestThePageNamesTestsThatExist(t *testing.T) {
 		t.Errorf("%d rows, want those of before: a fault that is mended keeps its row", len(rows))
 	}
 
+	sources := map[string]string{} // by package
+
 	for _, r := range rows {
 		for _, p := range r.proofs {
-			source := sources(t, p.pkg)
-			name, _, _ := strings.Cut(p.test, "/")
-			want := `(?m)^func ` + name + `\(t \*testing\.T\)`
-
-			if p.pkg == contractPackage {
-				want = `name: "` + regexp.QuoteMeta(strings.ReplaceAll(p.test, "_", " ")) + `"`
+			if sources[p.pkg] == "" {
+				sources[p.pkg] = sourceOf(t, p.pkg)
 			}
 
-			if !regexp.MustCompile(want).MatchString(source) {
+			name, _, _ := strings.Cut(p.test, "/")
+			want := "\nfunc " + name + "(t *testing.T)"
+
+			if p.pkg == contractPackage {
+				want = `name: "` + strings.ReplaceAll(p.test, "_", " ") + `"`
+			}
+
+			if !strings.Contains(sources[p.pkg], want) {
 				t.Errorf("row %d: %s has no test %s", r.number, p.pkg, p.test)
 			}
 		}
 	}
 }
 
-func sources(t *testing.T, pkg string) string {
+func sourceOf(t *testing.T, pkg string) string {
 	t.Helper()
 
 	names, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
