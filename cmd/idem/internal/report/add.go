@@ -15,10 +15,6 @@ func (t *Totals) addSecondRun(v *operate.View) {
 		t.reasons[why]++
 	}
 
-	if slices.Contains(v.SecondRun.Why, operate.TakenOver) {
-		t.takeover++
-	}
-
 	group := groupOf(v.SecondRun)
 	t.groups[group]++
 
@@ -125,7 +121,7 @@ func (t *Totals) addHour(v *operate.View) {
 // hourOf returns the hour of a time; nil for one that is not shown.
 func (t *Totals) hourOf(at time.Time) *hour {
 	ago := int(t.now.Sub(at) / time.Hour)
-	if at.IsZero() || ago < 0 || ago >= hours || at.After(t.now) {
+	if ago >= hours || at.After(t.now) {
 		return nil
 	}
 
@@ -157,7 +153,7 @@ func (t *Totals) addWrites(v *operate.View) {
 	units := float64(v.Attempts)*first + ends
 	t.writes += units
 
-	if at := v.Born; !at.IsZero() && t.now.Sub(at) < 24*time.Hour {
+	if t.now.Sub(v.Born) < 24*time.Hour {
 		t.writesToday += units
 	}
 }

@@ -18,7 +18,10 @@ var update = flag.Bool("update", false, "write the pages of testdata anew; look 
 // run. Some times are not known.
 func ofEveryKind() (all []operate.View) {
 	add := func(v operate.View) {
-		v.Key = fmt.Sprintf("p-%d", len(all))
+		if v.Key == "" {
+			v.Key = fmt.Sprintf("p-%d", len(all))
+		}
+
 		v.Hash = fmt.Sprintf("sha256:%012d", len(all))
 		all = append(all, v)
 	}
@@ -42,7 +45,8 @@ func ofEveryKind() (all []operate.View) {
 
 	add(operate.View{Status: operate.Expired, State: "COMPLETED", Attempts: 1, Born: now.Add(-40 * 24 * time.Hour), Done: now.Add(-40 * 24 * time.Hour)})
 	add(operate.View{Status: operate.Completed, State: "COMPLETED", Attempts: 1, Done: now.Add(-time.Hour), Last: &operate.Change{What: "send"}})
-	add(operate.View{Status: operate.Completed, State: "COMPLETED", Attempts: -1, ResultBytes: 500_000})
+	add(operate.View{Status: operate.Completed, State: "COMPLETED", Attempts: -1, ResultBytes: 40_000_000})
+	add(operate.View{Key: strings.Repeat("k", 750), Status: operate.Completed, State: "COMPLETED", Attempts: 3, ResultBytes: 100, Born: now.Add(-3 * time.Hour), Done: now.Add(-2 * time.Hour)})
 	add(operate.View{Status: operate.Corrupt})
 
 	second := func(run operate.SecondRun) {
@@ -69,6 +73,7 @@ func ofEveryKind() (all []operate.View) {
 	parked := operate.Message{To: "audit", Parked: true, Cause: "queue 17 is gone"}
 	unsent(now.Add(-7*time.Hour), operate.Message{To: "receipts"}, operate.Message{To: "audit"})
 	unsent(now.Add(-8*time.Hour), operate.Message{To: "receipts"}, parked)
+	unsent(now.Add(-48*time.Hour), operate.Message{To: "receipts"})
 	unsent(now.Add(-6*time.Hour), operate.Message{To: "receipts"})
 	unsent(time.Time{}, operate.Message{To: "mail"})
 	unsent(now.Add(-5*time.Hour), parked, operate.Message{To: "receipts", Parked: true, Cause: "queue 18 is gone"})
@@ -110,6 +115,12 @@ func TestPagesAreAsTheyWere(t *testing.T) {
 				Key: fmt.Sprintf("k-%d", i), Status: operate.Failed, State: "FAILED", Attempts: 1, Born: now.Add(-time.Duration(i/2) * time.Hour),
 				Cause: strings.Repeat(string(rune('a'+i%26)), 150+i),
 			})
+		}
+
+		all[29].Key = strings.Repeat("long", 50)
+
+		for i := range 502 { // more texts than are told apart
+			all = append(all, operate.View{Status: operate.Failed, State: "FAILED", Attempts: 1, Born: now, Cause: strings.Repeat("x", 100) + string(rune('一'+i%501))})
 		}
 
 		return all

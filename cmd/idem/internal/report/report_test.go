@@ -234,6 +234,21 @@ func TestAMillionRecords(t *testing.T) {
 	expect(t, text, "1,000,000 records of the namespace", "200,000 stuck", "200,000 failed for good", "200,000 may have happened twice", "The oldest 25 of 200,000", "all others")
 }
 
+func TestTheAgeOfTheOldestMessageHasTwoUnits(t *testing.T) {
+	t.Parallel()
+
+	for age, want := range map[time.Duration]string{
+		-time.Second: "0s", 1234567 * time.Nanosecond: "1ms", 1270 * time.Millisecond: "1.3s", 61500 * time.Millisecond: "1m2s", time.Hour: "1h0m",
+		47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d0h", 75 * time.Hour: "3d3h",
+	} {
+		totals := report.NewTotals(now, false)
+		totals.Add(&operate.View{Status: operate.Completed, State: "COMPLETED", Done: now.Add(-age), Messages: []operate.Message{{To: "receipts"}}})
+
+		_, text := page(t, totals, report.Reading{Table: "records", Read: 1, Units: 1})
+		expect(t, text, "the oldest for "+want+" ")
+	}
+}
+
 // What the stream says of the changes stands in the page, with the time that they cover.
 func TestEachChangeIsCounted(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,6 @@ const (
 )
 
 func (h *histogram) add(d time.Duration) {
-	d = max(d, 0)
 	i := 0
 
 	if ms := float64(d) / float64(time.Millisecond); ms > 1 {
@@ -40,7 +39,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	rest := int(math.Ceil(q * float64(h.total)))
 
 	for i, n := range h.counts {
-		if rest -= n; rest <= 0 && n > 0 {
+		if rest -= n; rest <= 0 {
 			return min(stepEnd(i), h.max)
 		}
 	}

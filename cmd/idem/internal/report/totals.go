@@ -16,12 +16,10 @@ type Totals struct {
 	statuses map[operate.Status]int
 	ages     map[operate.Status]*[len(ageBounds) + 1]int // by the time since the record came into its status
 	attempts [len(attemptLabels)]int
-	takeover int // keys whose last or an earlier claim was a takeover
 	reasons  map[operate.Reason]int
 	groups   map[Group]int
 	work     histogram // of keys whose work began once
 	atOnce   int       // of them, those that were committed without a claim
-	results  int       // bytes
 	byHand   map[string]int
 
 	hours [hours]hour // the last ones, the oldest first
@@ -79,7 +77,6 @@ func (t *Totals) Add(v *operate.View) {
 
 	t.addAge(v)
 	t.attempts[attemptsIndex(v.Attempts)]++
-	t.results += v.ResultBytes
 	t.addWrites(v)
 	t.addMessages(v)
 	t.addHour(v)
