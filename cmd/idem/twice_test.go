@@ -161,3 +161,36 @@ func TestListTwiceSaysWhatItCannotDo(t *testing.T) {
 		n.expect(exitError, want)
 	}
 }
+
+// The record keeps its last change alone, so it may not say who released or reopened the key.
+func TestWhyTheWorkBeganAgainIsSaidAsFarAsTheRecordKnows(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	by := func(what string) *operate.Change {
+		return &operate.Change{What: what, By: "anna", Why: "the bank asked", At: now.Add(-time.Minute)}
+	}
+
+	for want, c := range map[string]struct {
+		reason operate.Reason
+		ended  time.Time
+		last   *operate.Change
+	}{
+		"taken over; the lease before ended 2026-01-02 03:00:00Z (now)":     {operate.TakenOver, now, nil},
+		"taken over; the lease before ended 2026-01-02 03:00:05Z (in 5s)":   {operate.TakenOver, now.Add(5 * time.Second), nil},
+		"taken over after a lease ran out":                                  {operate.TakenOver, time.Time{}, nil},
+		"released by anna, 2026-01-02 02:59:00Z (1m0s ago): the bank asked": {operate.WasReleased, now, by("release")},
+		"released by an operator":                                           {operate.WasReleased, now, nil},
+		"reopened by a program":                                             {operate.WasReopened, now, by("release")},
+		"reopened by anna, 2026-01-02 02:59:00Z (1m0s ago): the bank asked": {operate.WasReopened, now, by("reopen")},
+		"released by an operator, or reopened":                              {operate.WasChanged, now, nil},
+		"the handler returned an error":                                     {operate.WasRetried, now, nil},
+		"not known: a worker of an older version has run it again":          {operate.ReasonAbsent, now, nil},
+		"another reason": {"another reason", now, nil},
+	} {
+		v := &operate.View{SecondRun: &operate.SecondRun{Why: []operate.Reason{c.reason}, LeaseEnded: c.ended}, Last: c.last}
+		if got := whyTwice(v, now); got != want {
+			t.Errorf("%s: got %q, want %q", c.reason, got, want)
+		}
+	}
+}

@@ -222,6 +222,27 @@ func TestTimeToLiveDeletesOnlyWhatIsPastItsEnd(t *testing.T) {
 	}
 }
 
+// Each segment of a part's key has its form: the digest of the key, the owner token, the digest of the result, and the number.
+func TestAPartIsWhereTheRecordLooksForIt(t *testing.T) {
+	t.Parallel()
+
+	right := partKey("2").(*types.AttributeValueMemberS).Value
+	for old, wrong := range map[string]string{
+		"glTDKakoUPbVOd03b0gW7idkUX2l4CNVFK9DMWRIDXo": strings.Repeat("!", 43), "Q5B7ZK4X2M6R3T1V8Y9W0NHJCE": "Q5B7", "/B_tPM6o8jVSt3Ee9/": "/B_tPM/", "/2": "/two", "/2 ": "/0",
+		"/2  ": "/27", "/B_tPM6o8jVSt3Ee9/2": "/2",
+	} {
+		key := strings.Replace(right, strings.TrimSpace(old), wrong, 1)
+		if key == right {
+			t.Fatalf("%s is not in the key", old)
+		}
+
+		got := audit.Judge(audit.Change{After: but(partOfResult(), attributes{"pk": text(key)}), Time: at(start)}, audit.Options{})
+		if len(got.Violations) != 1 || got.Violations[0].Rule != audit.RuleKey {
+			t.Errorf("%s: got %q%s, want a violation of the rule of keys", key, got.Kind, told(got.Violations))
+		}
+	}
+}
+
 // The names of a table's attributes are those of the options, and an attribute of the page's name is then another program's.
 func TestAttributesHaveTheNamesOfTheTable(t *testing.T) {
 	t.Parallel()
