@@ -142,6 +142,7 @@ func TestWhatStatementsDoNotSupport(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT a FROM tab WHERE pk = 'x'":                                     "a SELECT of other than *",
 		"SELECT * FROM tab":                                                    "a SELECT without WHERE",
+		"SELECT * FROM tab WHERE pk > 'x'":                                     "a condition beside its key",
 		"SELECT * tab WHERE pk = 'x'":                                          "well formed",
 		"SELECT * FROM tab WHERE pk = 'x' OR pk = 'y'":                         "a condition beside its key",
 		"SELECT * FROM tab WHERE pk = 'x' AND a > 1":                           "a condition beside its key",
