@@ -161,9 +161,7 @@ func (a *acquisition) cached() bool {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have. bound is that of the lease.
-func (s *Store) newAcquisition(
-	ctx context.Context, group *engine.Group, bound time.Time, key string, opts *ClaimOptions,
-) (*acquisition, error) {
+func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, bound time.Time, key string, opts *ClaimOptions) (*acquisition, error) {
 	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
