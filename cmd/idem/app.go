@@ -76,7 +76,6 @@ func (e *codeError) Unwrap() error { return e.err }
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command() //nolint:contextcheck // cobra hands ctx to the commands
 	root.SetArgs(args)
-	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.log)
 
@@ -89,7 +88,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fmt.Fprintln(a.log, "idem:", flagNames.Replace(text))
 	}
 
-	if missing, ok := errors.AsType[*types.ResourceNotFoundException](err); ok && missing != nil && a.borrowed {
+	if _, isMissing := errors.AsType[*types.ResourceNotFoundException](err); isMissing && a.borrowed {
 		a.sayf(`There are no credentials in the environment, so the access key "local" was used. DynamoDB Local has a database for each access key and
 Region, unless it runs with -sharedDb: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of the program that made the table, and --region.`)
 	}

@@ -8,13 +8,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/tablestream"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
@@ -89,6 +92,8 @@ func TestAnAuditOfATableWithoutFaultsSaysWhatHappened(t *testing.T) {
 	n.idem("audit", "--namespace", "")
 	n.expect(exitDone, "audit: 7 changes judged")
 	n.idem("audit", "--namespaces", "refunds,payments")
+	n.expect(exitDone, "audit: 7 changes judged")
+	n.idem("audit", "--old-workers", "--lease", "30s")
 	n.expect(exitDone, "audit: 7 changes judged")
 	n.idem("audit", "--namespaces", "refunds")
 	n.expect(exitDone, "audit: 0 changes judged", "8 changes of other items")
@@ -391,32 +396,102 @@ func TestAnAuditThatFollowsFindsAClockThatIsAhead(t *testing.T) {
 	}
 }
 
-// DynamoDB says when a change was made. An engine on this machine cuts that time to minutes, so there the time of arrival counts.
+// DynamoDB says when a change was made. An engine on this machine cuts that time to minutes, so there the time of arrival counts,
+// unless somebody says how exact its times are.
 func TestChangesOfAWSHaveTheTimeThatDynamoDBSays(t *testing.T) {
 	t.Parallel()
 
-	for endpoint, byArrival := range map[string]bool{
-		"": false, "https://dynamodb.eu-west-1.amazonaws.com": false, "http://localhost:8000": true,
+	const remote, local = "https://dynamodb.eu-west-1.amazonaws.com", "http://localhost:8000"
+
+	for _, test := range []struct {
+		endpoint   string
+		follow     bool
+		resolution time.Duration // that was typed
+		byArrival  bool
+		want       time.Duration
+	}{
+		{"", true, 0, false, time.Second},
+		{remote, true, 0, false, time.Second},
+		{remote, false, 0, false, time.Second},
+		{local, true, 0, true, tablestream.Fresh + 500*time.Millisecond},
+		{local, true, 2 * time.Second, false, 2 * time.Second},
+		{local, false, 0, false, time.Minute},
+		{local, false, 2 * time.Second, false, 2 * time.Second},
 	} {
 		cfg := aws.Config{Region: "eu-west-1"}
-		if endpoint != "" {
-			cfg.BaseEndpoint = &endpoint
+		if test.endpoint != "" {
+			cfg.BaseEndpoint = &test.endpoint
 		}
 
-		u := &auditRun{app: &app{now: time.Now}, follow: true}
-		if o := u.reading(connect(cfg)); (o.Clock != nil) != byArrival {
-			t.Errorf("endpoint %q: by the time of arrival: %v, want %v", endpoint, o.Clock != nil, byArrival)
+		u := &auditRun{app: &app{now: time.Now}, follow: test.follow, resolution: test.resolution}
+		d := connect(cfg)
+
+		if byArrival, got := u.reading(d).Clock != nil, u.options(d).Resolution; byArrival != test.byArrival || got != test.want {
+			t.Errorf("%+v: by the time of arrival: %v, resolution %v", test, byArrival, got)
 		}
 	}
+}
+
+// An audit that nobody watches has a budget of its own.
+func TestAnAuditHasABudgetUnlessItFollows(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		follow      bool
+		typed, want int
+	}{{false, 0, defaultPages}, {false, 7, 7}, {true, 0, 0}, {true, 7, 7}} {
+		u := &auditRun{app: &app{now: time.Now}, follow: test.follow, budget: test.typed}
+		if got := u.reading(connect(aws.Config{Region: "eu-west-1"})).Budget; got != test.want {
+			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}
+
+// What was left out was read and paid all the same. Progress is told once a second.
+func TestAnAuditCountsWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		checker, err := audit.NewChecker(audit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var log strings.Builder
+
+		u := &auditRun{app: &app{log: &log}, checker: checker}
+		r := tablestream.Result{Changes: 3, Skipped: 2, Requests: 1, Last: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)}
+		report := u.progress()
+
+		for range 2 {
+			report(r)
+			<-time.After(time.Second)
+			report(r)
+		}
+
+		u.ended(r)
+
+		const line = "read 5 changes in 1 requests, up to 2026-01-02 03:00:00Z, 0 violations\n"
+		if got, want := log.String(), line+line+"5 changes read in 1 requests (about $0.000000), 2 of them from before --since.\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	})
 }
 
 // The namespaces of --namespaces stand instead of the one of --namespace.
 func TestAnAuditJudgesTheNamespacesThatAreNamed(t *testing.T) {
 	t.Parallel()
 
-	for _, c := range []struct{ several, want []string }{{nil, []string{"payments"}}, {[]string{"api", "orders"}, []string{"api", "orders"}}} {
+	for _, c := range []struct {
+		one           string
+		several, want []string
+	}{
+		{"payments", nil, []string{"payments"}},
+		{"payments", []string{"api", "orders"}, []string{"api", "orders"}},
+		{"", nil, nil},
+	} {
 		u := &auditRun{app: &app{now: time.Now}, namespaces: c.several}
-		u.app.flags.namespace = "payments"
+		u.app.flags.namespace = c.one
 
 		if got := u.options(connect(aws.Config{Region: "eu-west-1"})).Namespaces; !slices.Equal(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)

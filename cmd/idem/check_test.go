@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 	}{
 		"all is well":            {nil, nil, exitDone, "ok     retention: records answer for 30d0h, a message of payments comes back for 18d0h at most"},
 		"another key":            {nil, []string{"--partition-key", "id"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "id:HASH:S"`},
+		"no sort key":            {nil, []string{"--sort-key", "sk"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "pk:HASH:S sk:RANGE:S"`},
 		"no index":               {nil, []string{"--unsent-index", "outbox"}, exitRefused, `FAULT  index: "outbox" is missing; there are: unsent`},
 		"nobody names the index": {nil, []string{"--unsent-index", ""}, exitDone, `ok     index: "unsent" finds the unsent messages; idem list unsent needs --unsent-index unsent`},
 		"no table":               {nil, []string{"--table", "nowhere"}, exitRefused, `FAULT  table: "nowhere" does not exist`},
@@ -92,6 +94,10 @@ func TestCheckFindsEachFault(t *testing.T) {
 				n.aws.described = map[string]any{"MultiRegionConsistency": "EVENTUAL", "Replicas": replicas}
 			}, nil, exitDone,
 			"note   replicas: the table is replicated to eu-west-1, eu-central-1; claim a key in one Region only",
+		},
+		"nobody has an index": {
+			func(n *night) { n.aws.described = map[string]any{"GlobalSecondaryIndexes": []any{}} }, []string{"--unsent-index", ""}, exitDone,
+			"note   index: there is none for unsent messages; without one, idem and the sweep read the whole table to find them",
 		},
 		"it was restored": {
 			func(n *night) { n.aws.described = map[string]any{"RestoreSummary": restored(false)} }, nil, exitDone,
@@ -194,4 +200,41 @@ func (n *night) configuration(answer map[string]any) {
 func (n *night) mapping(field string, value any) {
 	all := n.aws.lambda["event-source-mappings"].(map[string]any)["EventSourceMappings"].([]map[string]any)
 	all[0][field] = value
+}
+
+// Time to Live that is being turned off still names its attribute.
+func TestTimeToLiveThatIsTurnedOffIsAFault(t *testing.T) {
+	t.Parallel()
+
+	for status, want := range map[types.TimeToLiveStatus]level{
+		types.TimeToLiveStatusEnabled: fine, types.TimeToLiveStatusEnabling: fine, types.TimeToLiveStatusDisabling: fault, types.TimeToLiveStatusDisabled: fault,
+	} {
+		c := &checking{}
+		c.timeToLiveIsOn(&types.TimeToLiveDescription{AttributeName: new("exp"), TimeToLiveStatus: status}, "exp")
+
+		if got := c.findings[0].Level; got != want {
+			t.Errorf("%s: got %s, want %s", status, got, want)
+		}
+	}
+}
+
+// A request of statements succeeds although a statement of it is refused.
+func TestAStatementThatIsRefusedIsAnError(t *testing.T) {
+	t.Parallel()
+
+	for answer, want := range map[string]string{
+		`{"Responses":[{"Error":{"Code":"AccessDenied","Message":"not authorized"}}]}`: "api error AccessDenied: not authorized",
+		`{"Responses":[{}]}`: "<nil>", `{"Responses":[]}`: "<nil>",
+	} {
+		c := &checking{desk: deskOf(t, answer)}
+
+		p, err := c.probe()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := fmt.Sprint(p.statement(t.Context(), types.BatchStatementRequest{Statement: new("SELECT")})); got != want {
+			t.Errorf("%s: got %s, want %s", answer, got, want)
+		}
+	}
 }

@@ -16,9 +16,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -56,6 +60,8 @@ func TestAKeyIsFoundAsAPersonTypesIt(t *testing.T) {
 		n.idem("show", "p-10")
 		n.expect(exitNothing, `for p-10, or "p-10"`, `namespace "payments"`)
 		n.idem("show", "--exact", `"p-9"`)
+		n.expect(exitNothing)
+		n.idem("show", "payments#") // nothing stands behind the namespace
 		n.expect(exitNothing)
 	})
 }
@@ -105,48 +111,191 @@ func TestAShortTextIsShownWithoutWhatATerminalObeys(t *testing.T) {
 
 // A variable of the environment, perhaps of another day, does not send a change elsewhere than was typed.
 func TestTheEndpointThatIsTypedIsUsed(t *testing.T) {
-	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2")
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:3")
+	const typed, ofTables, ofAll = "http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"
 
-	for typed, want := range map[string]string{"http://127.0.0.1:1": "http://127.0.0.1:1", "": "http://127.0.0.1:2"} {
+	for _, test := range []struct{ typed, ofTables, ofAll, tables, streams string }{
+		{typed, ofTables, ofAll, typed, typed},
+		{typed, "", ofAll, typed, typed},
+		{"", ofTables, ofAll, ofTables, ofAll},
+		{"", ofTables, "", ofTables, ofTables},
+		{"", "", ofAll, ofAll, ofAll},
+	} {
+		for name, value := range map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": test.ofTables, "AWS_ENDPOINT_URL": test.ofAll} {
+			if t.Setenv(name, value); value == "" { // an empty one is one that is set
+				if err := os.Unsetenv(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+
 		a := &app{getenv: os.Getenv}
-		a.flags.region, a.flags.endpoint = "eu-west-1", typed
+		a.flags.region, a.flags.endpoint = "eu-west-1", test.typed
 
 		cfg, err := a.awsConfig(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		if got := aws.ToString(connect(cfg).client.Options().BaseEndpoint); got != want {
-			t.Errorf("--endpoint-url %q: got %s, want %s", typed, got, want)
+		d := connect(cfg)
+
+		tables, streams := aws.ToString(d.client.Options().BaseEndpoint), aws.ToString(streamsOf(d).Options().BaseEndpoint)
+		if tables != test.tables || streams != test.streams {
+			t.Errorf("%+v: got %s, and %s for streams", test, tables, streams)
 		}
 	}
+}
+
+// An endpoint on this machine takes any credentials. AWS is never asked with borrowed ones, and what somebody has chosen is used.
+func TestCredentialsAreBorrowedOnlyWhereNobodyGaveSome(t *testing.T) {
+	t.Parallel()
+
+	const local = "http://127.0.0.1:1"
+
+	for name, test := range map[string]struct {
+		endpoint, profile string
+		env               map[string]string
+		borrowed          bool
+	}{
+		"on this machine":                   {local, "", nil, true},
+		"of AWS":                            {"https://dynamodb.eu-west-1.amazonaws.com", "", nil, false},
+		"with an access key":                {local, "", map[string]string{"AWS_ACCESS_KEY_ID": "mine"}, false},
+		"with a profile that is typed":      {local, "mine", nil, false},
+		"with a profile of the environment": {local, "", map[string]string{"AWS_PROFILE": "mine"}, false},
+	} {
+		a := &app{getenv: func(name string) string { return test.env[name] }}
+		a.flags.region, a.flags.endpoint, a.flags.profile = "eu-west-1", test.endpoint, test.profile
+
+		if _, err := a.awsConfig(t.Context()); err != nil && test.profile == "" { // there is no such profile
+			t.Errorf("%s: %v", name, err)
+		}
+
+		if a.borrowed != test.borrowed {
+			t.Errorf("%s: borrowed: %v, want %v", name, a.borrowed, test.borrowed)
+		}
+	}
+}
+
+// A Region that somebody has chosen is used, also where any would do: DynamoDB Local has a database for each.
+func TestTheRegionIsTheOneThatWasChosen(t *testing.T) {
+	t.Parallel()
+
+	const local, remote = "http://127.0.0.1:1", "https://dynamodb.eu-west-1.amazonaws.com"
+
+	for _, test := range []struct{ endpoint, typed, configured, want string }{
+		{local, "eu-west-1", "eu-west-2", "eu-west-1"},
+		{local, "", "eu-west-2", "eu-west-2"},
+		{local, "", "", "us-east-1"},
+		{remote, "", "eu-west-2", "eu-west-2"},
+		{remote, "", "", ""},
+	} {
+		a := &app{getenv: func(string) string { return "" }}
+		a.flags.endpoint, a.flags.region = test.endpoint, test.typed
+
+		if got, err := a.region(test.configured); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%+v: got %q, %v", test, got, err)
+		}
+	}
+}
+
+// A command that idem shows is typed again as it stands.
+func TestAnArgumentIsQuotedForTheShell(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]string{
+		"p-9": "p-9", "azAZ09_./:@+=,%": "azAZ09_./:@+=,%", "": "''", "it's": `'it'\''s'`,
+		"a b": "'a b'", "a;b": "'a;b'", "a`b": "'a`b'", "a[b": "'a[b'", "a{b": "'a{b'", "a~b": "'a~b'", "Zürich": "'Zürich'",
+	} {
+		if got := quote(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestASpanHasItsTwoLargestUnits(t *testing.T) {
+	t.Parallel()
+
+	for d, want := range map[time.Duration]string{
+		59*time.Minute + 59*time.Second: "59m59s", time.Hour: "1h0m", 24*time.Hour - time.Second: "23h59m", 24 * time.Hour: "1d0h", 49 * time.Hour: "2d1h",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("%v: got %s, want %s", d, got, want)
+		}
+	}
+}
+
+// The beginning of the place says what a target is, and nothing is sent to a place of another kind.
+func TestATargetIsAQueueATopicOrAnEventBus(t *testing.T) {
+	t.Parallel()
+
+	const queue = "https://sqs.eu-west-1.amazonaws.com/111122223333/payments"
+
+	cfg := aws.Config{Region: "eu-west-1"}
+
+	for target, like := range map[string]idemddb.Sender{
+		queue:                  outbox.SQS(sqs.NewFromConfig(cfg), queue),
+		"http://localhost/q":   outbox.SQS(sqs.NewFromConfig(cfg), queue),
+		"arn:aws:sns:r:1:t":    outbox.SNS(sns.NewFromConfig(cfg), "arn"),
+		"events:bus,shop,Paid": outbox.EventBridge(eventbridge.NewFromConfig(cfg), "bus", "shop", "Paid"),
+	} {
+		made, err := senders(cfg, []string{"captured=" + target})
+		if got, want := fmt.Sprintf("%T", made["captured"]), fmt.Sprintf("%T", like); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", target, got, err, want)
+		}
+	}
+
+	for target, want := range map[string]string{
+		"captured": "must be NAME=WHERE", "captured=": "must be NAME=WHERE", "=" + queue: "must be NAME=WHERE",
+		"captured=arn:aws:sqs:r:1:q": "WHERE must be", "captured=payments": "WHERE must be", "captured=bus:sns:t": "WHERE must be",
+		"captured=events:bus": "an event bus is", "captured=events:bus,shop,Paid,more": "an event bus is",
+	} {
+		if _, err := senders(cfg, []string{target}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", target, err, want)
+		}
+	}
+}
+
+// deskOf is a desk whose endpoint gives the same answer to each request.
+func deskOf(t *testing.T, content string) *desk {
+	t.Helper()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if strings.Contains(content, "__type") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+
+		fmt.Fprint(w, content)
+	}))
+	t.Cleanup(server.Close)
+
+	d := connect(aws.Config{
+		Region: "eu-west-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+	})
+
+	a := &app{now: time.Now}
+	a.flags.table, a.flags.namespace = "records", "payments"
+
+	if err := a.openRecords(d, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	return d
 }
 
 // DynamoDB counts the items of a table every six hours, and a table that is new has none for so long.
 func TestProgressNamesTheSizeThatIsKnown(t *testing.T) {
 	t.Parallel()
 
-	for answer, want := range map[string]string{
-		`{"Table":{"ItemCount":12}}`: " of about 12", `{"Table":{"ItemCount":0}}`: "", `{"Table":{}}`: "", `{}`: "",
+	for answer, want := range map[string]struct {
+		text  string
+		count int64
+	}{
+		`{"Table":{"ItemCount":12}}`: {" of about 12", 12}, `{"Table":{"ItemCount":0}}`: {}, `{"Table":{}}`: {}, `{}`: {},
+		`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}`: {},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
-		d := connect(aws.Config{
-			Region: "eu-west-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-		})
-
-		a := &app{now: time.Now}
-		a.flags.table, a.flags.namespace = "records", "payments"
-
-		if err := a.openRecords(d, nil); err != nil {
-			t.Fatal(err)
+		d := deskOf(t, answer)
+		if text, count := size(t.Context(), d), items(t.Context(), d); text != want.text || count != want.count {
+			t.Errorf("%s: got %q and %d, want %+v", answer, text, count, want)
 		}
-
-		if got := size(t.Context(), d); got != want {
-			t.Errorf("%s: got %q, want %q", answer, got, want)
-		}
-
-		server.Close()
 	}
 }
 
@@ -329,6 +478,8 @@ func TestManyKeysAtOnce(t *testing.T) {
 		n.expect(exitNothing)
 		n.idem("reopen", "--all", "--why", "x", "--yes", "--budget", "0.1")
 		n.expect(exitError, "this would not be all")
+		n.idem("show", "--request", "nobody", "--budget", "0.1")
+		n.expect(exitNothing, "The budget of read units ended before the whole table was read; raise --budget to see the rest.")
 		n.idem("reopen", "p-6", "p-5", "--why", "both", "--yes")
 		n.expect(exitRefused, "payments#p-6: not changed", "payments#p-5: open")
 	})
@@ -431,6 +582,9 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"--all: must not be joined":                      {"reopen", "p-9", "--all", "--why", "x"},
 		"unknown command":                                {"reopn", "p-9"},
 		"namespace: must not hold '#'":                   {"show", "p-9", "--namespace", "a#b"},
+		"configuration of AWS: failed to get shared":     {"show", "p-9", "--profile", "nobody"},
+		"--stream-budget: must not be negative":          {"report", "--stream-budget", "-1"},
+		"--out: must not be empty":                       {"report", "--out", ""},
 		"no part of the policy":                          {"policy", "everything"},
 		"--messages, --duplicates, --peak, --result, --": {"cost", "--messages", "-1"},
 		`"records" for "idem ttl"`:                       {"ttl", "records"},
@@ -440,6 +594,12 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		n.idem(args...)
 		n.expect(exitError, want)
 	}
+
+	for _, flag := range []string{"--hash", "--message", "--request"} {
+		n.screen.Reset()
+		n.idem("reopen", "--all", flag, "x", "--why", "x")
+		n.expect(exitError, "--all: must not be joined with keys")
+	}
 }
 
 func TestThePolicyHasTheActionsThatAreUsed(t *testing.T) {
@@ -448,6 +608,8 @@ func TestThePolicyHasTheActionsThatAreUsed(t *testing.T) {
 	n := newNight(t, idemddbtest.New(nil).Handler())
 	n.idem("policy", "forget", "--table", "records", "--region", "eu-west-1", "--account", "111122223333")
 	n.expect(exitDone, `"Action":["dynamodb:GetItem","dynamodb:UpdateItem","dynamodb:DeleteItem"]`, `"arn:aws:dynamodb:eu-west-1:111122223333:table/records"`)
+	n.idem("policy", "check", "send", "--function", "pay", "--queue", "orders", "--dead-letter-queue", "dead")
+	n.expect(exitDone, `"arn:aws:lambda:*:*:function:pay"`, `["arn:aws:sqs:*:*:orders"]`, `["arn:aws:sqs:*:*:orders","arn:aws:sqs:*:*:dead"]`)
 
 	// Each action that is denied is one of its policy.
 	n.fail("p-9", "no")
@@ -482,6 +644,14 @@ func TestTheCostOfAMonth(t *testing.T) {
 	n.expect(exitDone, "10000000 WCU")
 	n.idem("cost", "--messages", "1e6", "--json")
 	n.expect(exitDone, `"write_units":2000000`)
+	// A small result is in its record, so that it is stored once.
+	n.idem("cost", "--table", "", "--messages", "1073741824", "--retention", "720h", "--result", "1000", "--json")
+	n.expect(exitDone, `"stored_gb":1400,`)
+
+	for _, flag := range []string{"--messages", "--duplicates", "--peak", "--result", "--announcement"} {
+		n.idem("cost", "--table", "", flag, "-1")
+		n.expect(exitError)
+	}
 
 	for peak, want := range map[string]string{
 		"1000":  "The peak is 2000 write units a second; a new table takes 4000.",
@@ -555,11 +725,15 @@ func TestAListThatTakesLongTellsItsProgress(t *testing.T) {
 	n.fail("p-9", "no")
 
 	n.aws.set(func(c *cloud) { c.slow = 1100 * time.Millisecond })
-	n.idem("list", "failed", "--segments", "1")
-	n.expect(exitDone)
 
-	if !strings.Contains(n.screen.String(), "read 1 records") || !strings.Contains(n.screen.String(), "found 1, 0.5 read units") {
-		t.Errorf("no progress:\n%s", n.screen.String())
+	for _, args := range [][]string{{"list", "failed"}, {"report", "--out", "-", "--no-stream"}} {
+		n.screen.Reset()
+		n.idem(append(args, "--segments", "1")...)
+		n.expect(exitDone)
+
+		if !strings.Contains(n.screen.String(), "read 1 records") || !strings.Contains(n.screen.String(), "found 1, 0.5 read units") {
+			t.Errorf("no progress:\n%s", n.screen.String())
+		}
 	}
 }
 

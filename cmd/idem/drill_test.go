@@ -112,6 +112,8 @@ func TestDrillTimeToLiveOnTheWrongAttribute(t *testing.T) {
 	n.idem("ttl", "--yes")
 	n.expect(exitDone, `time to live is on for "exp"`)
 	n.onThePage("time to live")
+	n.idem("ttl")
+	n.expect(exitDone, `time to live is on for "exp" already`)
 	n.idem("check")
 	n.expect(exitDone)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,10 +43,13 @@ func TestAListThatHasReadNothingNamesNoCursor(t *testing.T) {
 
 	n := newNight(t, idemddbtest.New(nil).Handler())
 	n.fail("p-9", "no")
-	n.aws.set(func(c *cloud) { c.denied = "Scan" })
+	n.announce("p-8")
 
-	n.idem("list", "failed")
-	n.expect(exitError, "AccessDenied")
+	for action, list := range map[string]string{"Scan": "failed", "GetItem": "unsent"} { // the index has no cursor at all
+		n.aws.set(func(c *cloud) { c.denied = action })
+		n.idem("list", list)
+		n.expect(exitError, action, "AccessDenied")
+	}
 
 	if strings.Contains(n.shown(), "--cursor") {
 		t.Errorf("got\n%s", n.shown())
@@ -94,8 +98,32 @@ func TestAMissingTableBehindBorrowedCredentialsSaysSo(t *testing.T) {
 	t.Parallel()
 
 	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.idem("show", "p-9")
+	n.expect(exitNothing)
+
+	if strings.Contains(n.shown(), "-sharedDb") {
+		t.Errorf("the table is there:\n%s", n.shown())
+	}
+
 	n.idem("show", "p-9", "--table", "another")
 	n.expect(exitError, "ResourceNotFoundException", `access key "local"`, "AWS_ACCESS_KEY_ID", "-sharedDb")
+}
+
+// Whoever has given credentials is not told of others.
+func TestAMissingTableBehindOtherCredentialsIsJustMissing(t *testing.T) {
+	n := newNight(t, idemddbtest.New(nil).Handler())
+
+	t.Setenv("AWS_ACCESS_KEY_ID", "mine")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "mine")
+
+	var log strings.Builder
+
+	a := &app{log: &log, getenv: os.Getenv}
+	code := a.run(t.Context(), []string{"show", "p-9", "--table", "another", "--namespace", "payments", "--endpoint-url", n.aws.endpoint})
+
+	if said := log.String(); code != exitError || !strings.Contains(said, "ResourceNotFoundException") || strings.Contains(said, "-sharedDb") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
 }
 
 func TestTTLIsOnlyShownWithDryRun(t *testing.T) {

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -97,6 +99,20 @@ func TestIdemSaysWhatTheNextDeliveryDoes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Where no worker lives, no work can be done twice.
+func TestOnlyAHeldKeyHasAWarningOfItsRelease(t *testing.T) {
+	t.Parallel()
+
+	for status, warned := range map[operate.Status]bool{operate.Held: true, operate.Stuck: true, operate.Failed: false, operate.Completed: false} {
+		for _, never := range []bool{false, true} {
+			text := releaseWarning(operate.View{Status: status, NoTakeover: never}, time.Now())
+			if (text != "") != warned || strings.Contains(text, "NoTakeover") != (warned && never) {
+				t.Errorf("%s, NoTakeover %v: got %q", status, never, text)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,11 +174,7 @@ func (a *app) readStream(ctx context.Context, d *desk, pages int) (*report.Strea
 		return nil, nil //nolint:nilerr,nilnil // most tables have none
 	}
 
-	u := &auditRun{app: a, budget: pages, quiet: defaultQuiet}
-	if a.quiet > 0 {
-		u.quiet = a.quiet
-	}
-
+	u := &auditRun{app: a, budget: pages, quiet: cmp.Or(a.quiet, defaultQuiet)}
 	options := u.options(d)
 	where := u.reading(d)
 	s := &report.Stream{Kinds: map[string]int{}}

@@ -102,6 +102,10 @@ func TestReportAnswersWhatAnOperatorAsks(t *testing.T) {
 			n.t.Errorf("the report shows keys:\n%s", text)
 		}
 
+		if _, text := n.report("--cloudwatch"); !strings.Contains(text, "CloudWatch has not said what the table has consumed: ") {
+			n.t.Errorf("--cloudwatch: nobody was asked:\n%s", text)
+		}
+
 		if _, shown := n.report("--show-keys"); !strings.Contains(shown, "p-failed") || !strings.Contains(shown, "p-twice") {
 			n.t.Errorf("--show-keys: the report has no keys:\n%s", shown)
 		}

@@ -22,8 +22,8 @@ func senders(cfg aws.Config, targets []string) (map[string]idemddb.Sender, error
 	all := map[string]idemddb.Sender{}
 
 	for _, target := range targets {
-		name, where, ok := strings.Cut(target, "=")
-		if !ok || name == "" || where == "" {
+		name, where, _ := strings.Cut(target, "=")
+		if name == "" || where == "" {
 			return nil, fmt.Errorf("--target %q: must be NAME=WHERE, NAME is what the function's Options.Senders call it", target)
 		}
 

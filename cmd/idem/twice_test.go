@@ -154,6 +154,7 @@ func TestListTwiceSaysWhatItCannotDo(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"--since and --retries: are for idem list twice": {"list", "failed", "--since", "2h"},
+		"--retries: are for idem list twice":             {"list", "failed", "--retries"},
 		"--since: must not be negative":                  {"list", "twice", "--since", "-2h"},
 		"twice stands alone":                             {"list", "twice", "failed"},
 	} {
