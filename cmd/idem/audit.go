@@ -115,8 +115,10 @@ func (u *auditRun) run(ctx context.Context, keys []string) error {
 
 func (u *auditRun) validate(keys []string) error {
 	switch {
-	case u.since < 0 || u.budget < 0:
-		return errors.New("--since and --budget: must not be negative")
+	case u.since < 0:
+		return fmt.Errorf("--since: must not be negative, is %v", u.since)
+	case u.budget < 0:
+		return fmt.Errorf("--budget: must not be negative, is %d", u.budget)
 	case u.quiet <= 0:
 		return fmt.Errorf("--quiet: must be positive, is %v", u.quiet)
 	case len(keys) > 0 && u.hash != "":

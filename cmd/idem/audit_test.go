@@ -283,7 +283,8 @@ func TestAnAuditThatDoesNotComeToTheEndSaysSo(t *testing.T) {
 		for want, args := range map[string][]string{
 			"--table: must not be empty":                          {"--table", ""},
 			"--namespace: must not be empty":                      {"p-9", "--namespace", ""},
-			"--since and --budget: must not be negative":          {"--since", "-1h"},
+			"--since: must not be negative, is -1h0m0s":           {"--since", "-1h"},
+			"--budget: must not be negative, is -1":               {"--budget", "-1"},
 			"--quiet: must be positive":                           {"--quiet", "0"},
 			"name one key: a KEY or --hash":                       {"p-9", "--hash", "sha256:Nrs9CSgXRKWb"},
 			"--hash: must be \"sha256:\" and 12":                  {"--hash", "Nrs9"},

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -82,8 +82,10 @@ With --table the size of a record is that of the table's, as DynamoDB counts the
 // cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an
 // assumption.
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
-	if w.messages < 0 || w.duplicates < 0 || w.peak < 0 || w.result < 0 || w.message < 0 {
-		return errors.New("--messages, --duplicates, --peak, --result, --announcement: must not be negative")
+	for _, name := range []string{"messages", "duplicates", "peak", "result", "announcement"} {
+		if value := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
+			return fmt.Errorf("--%s: must not be negative, is %s", name, value)
+		}
 	}
 
 	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}
