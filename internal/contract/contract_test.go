@@ -3,6 +3,8 @@ package contract_test
 import (
 	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -14,7 +16,7 @@ import (
 
 // TestMain lets more cases run at a time than there are processors, because they wait for DynamoDB Local.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}
 
