@@ -96,6 +96,17 @@ Region, unless it runs with -sharedDb: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCE
 	return exitCode(err)
 }
 
+// notNegative returns an error that names the first of the command's flags that is below zero, with its value.
+func notNegative(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if value := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
+			return fmt.Errorf("--%s: must not be negative, is %s", name, value)
+		}
+	}
+
+	return nil
+}
+
 // flagNames replaces what a text of the packages names by what is typed.
 var flagNames = strings.NewReplacer(
 	"operate: ", "", "idemddb: ", "",

@@ -66,7 +66,13 @@ func (a *app) auditCommand() *cobra.Command {
 		Use: "audit [KEY]", Short: "Judge the changes of the records in the table's stream; tell the story of a key",
 		Long: auditHelp, Args: cobra.MaximumNArgs(1),
 		Example: "  idem audit --since 2h\n  idem audit p-9\n  idem audit --namespaces payments,api --follow",
-		RunE:    func(cmd *cobra.Command, keys []string) error { return u.run(cmd.Context(), keys) },
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			if err := notNegative(cmd, "since", "budget"); err != nil {
+				return err
+			}
+
+			return u.run(cmd.Context(), keys)
+		},
 	}
 	flags := cmd.Flags()
 	flags.DurationVar(&u.since, "since", 0, "leave out what was changed before, such as 2h (default all that the stream has)")
@@ -115,10 +121,6 @@ func (u *auditRun) run(ctx context.Context, keys []string) error {
 
 func (u *auditRun) validate(keys []string) error {
 	switch {
-	case u.since < 0:
-		return fmt.Errorf("--since: must not be negative, is %v", u.since)
-	case u.budget < 0:
-		return fmt.Errorf("--budget: must not be negative, is %d", u.budget)
 	case u.quiet <= 0:
 		return fmt.Errorf("--quiet: must be positive, is %v", u.quiet)
 	case len(keys) > 0 && u.hash != "":

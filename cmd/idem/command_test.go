@@ -650,7 +650,7 @@ func TestTheCostOfAMonth(t *testing.T) {
 
 	for _, flag := range []string{"--messages", "--duplicates", "--peak", "--result", "--announcement"} {
 		n.idem("cost", "--table", "", flag, "-1")
-		n.expect(exitError)
+		n.expect(exitError, flag+": must not be negative, is -1")
 	}
 
 	for peak, want := range map[string]string{

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -82,10 +81,8 @@ With --table the size of a record is that of the table's, as DynamoDB counts the
 // cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an
 // assumption.
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
-	for _, name := range []string{"messages", "duplicates", "peak", "result", "announcement"} {
-		if value := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
-			return fmt.Errorf("--%s: must not be negative, is %s", name, value)
-		}
+	if err := notNegative(cmd, "messages", "duplicates", "peak", "result", "announcement"); err != nil {
+		return err
 	}
 
 	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}

@@ -59,6 +59,10 @@ func (a *app) listCommand() *cobra.Command {
 		Example:   "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n  idem list stuck --watch 10s\n  idem list twice --since 2h",
 		ValidArgs: listWords(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notNegative(cmd, "limit", "watch", "since"); err != nil {
+				return err
+			}
+
 			if err := l.choose(args); err != nil {
 				return err
 			}
@@ -107,13 +111,6 @@ func (l *listing) addTo(cmd *cobra.Command) {
 func (l *listing) choose(args []string) error {
 	if len(args) == 0 {
 		args = []string{string(operate.Stuck), string(operate.Failed)}
-	}
-
-	switch {
-	case l.limit < 0:
-		return fmt.Errorf("--limit: must not be negative, is %d", l.limit)
-	case l.watch < 0:
-		return fmt.Errorf("--watch: must not be negative, is %v", l.watch)
 	}
 
 	for _, arg := range args {

@@ -50,10 +50,11 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: reportHelp, Args: cobra.NoArgs,
 		Example: "  idem report --out report.html\n  idem report --out - --budget 500 --no-stream > report.html\n  idem report --show-keys --cloudwatch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case r.pages < 0:
-				return fmt.Errorf("--stream-budget: must not be negative, is %d", r.pages)
-			case r.out == "":
+			if err := notNegative(cmd, "stream-budget"); err != nil {
+				return err
+			}
+
+			if r.out == "" {
 				return errors.New("--out: must not be empty; name the file, or - for standard output")
 			}
 

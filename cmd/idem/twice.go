@@ -55,8 +55,6 @@ func (l *listing) chooseTwice(now time.Time) error {
 	switch {
 	case !l.selection.Twice && (l.since != 0 || l.selection.Retries):
 		return errors.New("--since and --retries: are for idem list twice")
-	case l.since < 0:
-		return fmt.Errorf("--since: must not be negative, is %v", l.since)
 	case l.since > 0:
 		l.selection.Since = now.Add(-l.since)
 	}
