@@ -25,8 +25,8 @@ TESTING := -p=3 -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 WAITING := ./internal/checks/histories ./cmd/idem
 
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
-# and without DynamoDB Local, which runs the same code of ours. make test runs the heart's, and make race those of the others, whose
-# dependencies take minutes to compile.
+# and without DynamoDB Local, which runs the same code of ours. make test runs those of idemddb, of lambdawrap and of what they stand on, and
+# make race those of the other packages, whose dependencies take minutes to compile.
 RACED      := ./internal/contract ./lambdawrap ./idemddb ./idemddb/idemddbtest ./idemddb/operate ./internal/engine ./internal/delivery ./internal/lru
 ALSO_RACED := ./internal/checks/histories ./internal/checks/audited ./idemddb/audit ./idemddb/outbox ./idemddb/results ./functions/payments/... \
   ./functions/relay ./idemotel ./localstack/demo ./bench/hot ./bench/loopback ./bench/handwritten
@@ -74,7 +74,7 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@go run ./internal/checks/audited/total $(AUDITED)
 
 .PHONY: race
-race: ## The tests of the packages around the heart, in memory, with the race detector; make test does the heart's
+race: ## With the race detector, in memory: the tests of the packages that make test runs without it
 	@unset DYNAMODB_LOCAL_ENDPOINT; go test -race -short $(TESTING) $(ALSO_RACED)
 
 .PHONY: mutants
