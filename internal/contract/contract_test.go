@@ -1,10 +1,7 @@
 package contract_test
 
 import (
-	"flag"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -14,14 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
-// TestMain lets more cases run at a time than there are processors, because they wait for DynamoDB Local.
-func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
-		panic(err)
-	}
-
-	os.Exit(realengine.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 
 func TestContractInMemory(t *testing.T) {
 	t.Parallel()
