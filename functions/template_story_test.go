@@ -141,7 +141,12 @@ func (a *fakeAWS) deliver(t *testing.T, observed *story, invoke func(event any) 
 	}
 
 	one, two, three := payment("payment-1", someAmount), payment("payment-2", someAmount), payment("payment-3", someAmount)
-	nine, ten := payment("payment-9", someAmount), payment("payment-10", someAmount)
+	isBack := []string{two} // after it come new ones, so many that some of them are sure to travel in one transaction, which a read precedes
+
+	for n := range 9 {
+		isBack = append(isBack, payment(fmt.Sprintf("payment-1%d", n), someAmount))
+	}
+
 	negative, other := payment("payment-4", "-"+someAmount), payment("payment-2", someAmount+"1")
 
 	a.setBalance(t, &types.AttributeValueMemberS{Value: "broken"})
@@ -151,7 +156,7 @@ func (a *fakeAWS) deliver(t *testing.T, observed *story, invoke func(event any) 
 	deliver(1, one, two, three)                     // one is a duplicate, the others are new
 	deliver(1, negative, other, notAPayment)        // the first fails for good, the second uses another payment's id, the third has no key
 	deliver(2, negative)                            // it has failed for good before
-	deliver(2, two, nine, ten)                      // one is a duplicate that came back; the first delivery of the others ended without a trace
+	deliver(2, isBack...)                           // one is a duplicate that came back; the first delivery of the others ended without a trace
 	a.hold(t, paymentKey("payment-3"), time.Minute) //
 	deliver(1, three)                               // another worker holds its key
 	a.expire(t, paymentKey("payment-1"))            //
