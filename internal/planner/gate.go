@@ -6,11 +6,10 @@ import (
 )
 
 const (
-	hotFor     = 64 // in T: for so long an item is hot after a conflict
-	maxHot     = 1000
-	gateFirst  = 4 // in T: the gate is closed for at least so long, and for at most twice as long
-	gateSecond = 6 // the same after the second conflict in a row, and after each later one
-	oldTries   = 4 // so many tries make a write an old one: for its flight it is closed for one T, and for one T more with each further try
+	hotFor   = 64 // in T: for so long an item is hot after a conflict
+	maxHot   = 1000
+	gateTime = 5 // in T: the gate is closed for at least so long, and for at most twice as long
+	oldTries = 4 // so many tries make a write an old one: for its flight it is closed for one T, and for one T more with each further try
 )
 
 // gate is what stands before the writes that touch hot items. Its zero value is open.
@@ -18,17 +17,14 @@ type gate struct {
 	until map[string]time.Time // until when an item is hot
 	order []string             // of the hot items, the oldest first
 	opens time.Time
-	row   int // of conflicts
-	most  int // hot items that a flight may touch; 0 for any number, before the first row of conflicts
+	most  int // hot items that a flight may touch; 0 for any number, before the first conflict
 }
 
 // land takes the conflicts of a flight that has landed.
 func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 	if len(f.Conflicts) == 0 {
-		if f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
-			if g.row = 0; g.most > 0 {
-				g.most++
-			}
+		if g.most > 0 && f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
+			g.most++
 		}
 
 		return
@@ -38,15 +34,12 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 		g.heat(item, now.Add(hotFor*t))
 	}
 
-	closed := gateFirst
-	if g.row++; g.row > 1 {
-		closed = gateSecond
-		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
-	}
+	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+	closed := gateTime
 
 	oldest := slices.MaxFunc(f.Writes, func(a, b *Write) int { return a.tries - b.tries })
 	if tries := oldest.tries + 1; tries >= oldTries { // this one is not counted yet
-		closed = min(tries-oldTries+1, gateSecond)
+		closed = min(tries-oldTries+1, gateTime)
 	}
 
 	g.opens = now.Add(time.Duration((1 + lot) * float64(closed) * float64(t)))

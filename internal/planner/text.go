@@ -72,7 +72,7 @@ func (g *gate) write(b *strings.Builder, now time.Time) {
 		return
 	}
 
-	fmt.Fprintf(b, "\ngate opens in %v, conflicts in a row %d, hot items in a flight %d, hot:", g.opens.Sub(now), g.row, g.most)
+	fmt.Fprintf(b, "\ngate opens in %v, hot items in a flight %d, hot:", g.opens.Sub(now), g.most)
 
 	for _, item := range g.order {
 		fmt.Fprintf(b, " %s for %v", item, g.until[item].Sub(now))

@@ -51,7 +51,7 @@ paused: (#1 of z, 1 tries, 0 of them beside answered ones, -23.000001ms, next pa
 	s.p.Land(s.now, f, []Answer{AtOnce}, 1)
 
 	want = `T 6ms and 5ms, 10 times read first
-gate opens in 40ms, conflicts in a row 1, hot items in a flight 0, hot: x for 320ms
+gate opens in 50ms, hot items in a flight 1, hot: x for 320ms
 flight for 0s, counted true, probe false, repeated 1 times, sent once more in 25.000001ms: (#1 of a, 1 tries, 0 of them beside answered ones, 0s, next pause 0s, ends in 1s, alone false, seen false)
 group, open 1, members 0, expected 0: (#2 of b, 1 tries, 0 of them beside answered ones, 0s, next pause 25ms, ends in 1s, alone false, seen true)
 `

@@ -59,11 +59,11 @@ var detailMutants = []mutant{
 		pkg:  "internal/planner", run: "TestAThousandItemsAreHotAtMost",
 	},
 	{
-		why:  "a flight that was throttled ends a row of conflicts",
+		why:  "after a flight that was throttled, a flight may touch more hot items",
 		file: "internal/planner/gate.go",
 		old:  `f.IsAnswered && !f.MayRepeat && g.isHotFlight`,
 		new:  `f.IsAnswered && g.isHotFlight`,
-		pkg:  "internal/planner", run: "TestAFlightThatWasThrottledDoesNotEndTheRow",
+		pkg:  "internal/planner", run: "TestOnlyAnAnsweredFlightOfHotItemsLetsTheNextOneTouchMore",
 	},
 	{
 		why:  "a flight that is sent once more keeps the conflicts of its last try",

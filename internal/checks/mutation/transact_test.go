@@ -150,13 +150,6 @@ var transactMutants = []mutant{
 		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",
 	},
 	{
-		why:  "the second conflict in a row closes the gate as the first",
-		file: "internal/planner/gate.go",
-		old:  `if g.row++; g.row > 1 {`,
-		new:  `if g.row++; g.row > 99 {`,
-		pkg:  "internal/planner", run: "TestTheGateIsClosedLonger",
-	},
-	{
 		why:  "the conflict of a write with four tries closes the gate for as long as any other one",
 		file: "internal/planner/gate.go",
 		old:  `; tries >= oldTries {`,
@@ -168,29 +161,29 @@ var transactMutants = []mutant{
 		file: "internal/planner/gate.go",
 		old:  `tries >= oldTries {`,
 		new:  `tries >= oldTries-1 {`,
-		pkg:  "internal/planner", run: "TestTheGateIsClosedLongerAfterTheSecondConflictInARow",
+		pkg:  "internal/planner", run: "TestEachConflictClosesTheGateForAsLong",
 	},
 	{
 		why:  "the gate stays closed for no longer with each further try of an old write",
 		file: "internal/planner/gate.go",
-		old:  `min(tries-oldTries+1, gateSecond)`,
+		old:  `min(tries-oldTries+1, gateTime)`,
 		new:  `1`,
 		pkg:  "internal/planner", run: "TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger",
 	},
 	{
 		why:  "the gate is closed for ever longer with each further try of an old write",
 		file: "internal/planner/gate.go",
-		old:  `min(tries-oldTries+1, gateSecond)`,
+		old:  `min(tries-oldTries+1, gateTime)`,
 		new:  `tries-oldTries+1`,
 		pkg:  "internal/planner", run: "TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger",
 	},
 	{
-		why:  "a row of conflicts does not narrow what leaves next",
+		why:  "a conflict does not narrow what leaves next",
 		file: "internal/planner/gate.go",
-		old: `		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+		old: `	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 `,
 		new: ``,
-		pkg: "internal/planner", run: "TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
 	},
 	{
 		why:  "what was narrowed stays narrow",
@@ -206,7 +199,7 @@ var transactMutants = []mutant{
 `,
 		new: `			return p.gate.most
 `,
-		pkg: "internal/planner", run: "TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
 	},
 	{
 		why:  "nothing wakes the planner when a flight of hot items lets others go",

@@ -143,26 +143,15 @@ func (w *world) followJoint(f *flight, c *writer, part protocol.Cancelled, all [
 // closeGate notes what the rule of the gate says of a transaction that has landed, with the longest time for which the gate can
 // be closed.
 func (w *world) closeGate(f *flight) {
-	isHot := slices.ContainsFunc(f.Writes, func(write *planner.Write) bool { return w.hot[writerOf(write).item].After(w.now) })
-
-	switch {
-	case len(f.Conflicts) == 0 && f.IsAnswered && !f.MayRepeat && isHot:
-		w.row = 0
-	case len(f.Conflicts) > 0:
+	if len(f.Conflicts) > 0 {
 		w.hot[writerOf(f.Writes[w.held]).item] = w.now.Add(hotTime)
-
-		if w.row++; w.row > 1 {
-			w.opens = w.now.Add(rowTime)
-		} else {
-			w.opens = w.now.Add(gateTime)
-		}
+		w.opens = w.now.Add(gateTime)
 	}
 }
 
 const (
 	hotTime  = 64 * fixedT
-	gateTime = 8 * fixedT  // after the first conflict
-	rowTime  = 12 * fixedT // after each later one in a row
+	gateTime = 10 * fixedT
 )
 
 // isGated reports whether a write may stand behind the closed gate.

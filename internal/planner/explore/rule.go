@@ -67,7 +67,7 @@ var rules = []struct {
 		"the planner does not learn of the denial", setup{keys: "abcde", isDenied: true, isClaimed: true},
 	},
 	{
-		ruleRead, "after a record was met whose key had ended, no transaction of several writes leaves with a key that had ended before, unless its read is lost",
+		ruleRead, "no transaction whose records are read first leaves with a key that had ended before, unless that read is lost",
 		"the records of a flight are not read first", setup{keys: "aab", items: "xxx", isAdded: true, isMet: true},
 	},
 }

@@ -56,7 +56,7 @@ func (w *world) state() string {
 		fmt.Fprintf(&b, "%s %v", item, max(0, w.hot[item].Sub(w.now)))
 	}
 
-	fmt.Fprintf(&b, "%v %d", max(0, w.opens.Sub(w.now)), w.row)
+	fmt.Fprintf(&b, "%v", max(0, w.opens.Sub(w.now)))
 	fmt.Fprintf(&b, "%d %d %d %v\n%s", w.faults, w.leaving, w.sleeping, w.isLate, w.contents.text)
 
 	return b.String()

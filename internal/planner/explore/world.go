@@ -51,7 +51,6 @@ type world struct {
 	repeated map[*planner.Flight]*request // the transactions
 	hot      map[string]time.Time         // what the driver knows of the gate
 	opens    time.Time
-	row      int
 	held     int8 // which write of the last transaction met a conflict
 
 	violation string
