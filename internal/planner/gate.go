@@ -9,6 +9,7 @@ const (
 	hotFor   = 64 // in T: for so long an item is hot after a conflict
 	maxHot   = 1000
 	gateTime = 5 // in T: the gate is closed for at least so long, and for at most twice as long
+	moreHot  = 2 // so many more hot items a flight may touch after each one that met no conflict
 	oldTries = 4 // so many tries make a write an old one: for its flight it is closed for one T, and for one T more with each further try
 )
 
@@ -24,7 +25,7 @@ type gate struct {
 func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 	if len(f.Conflicts) == 0 {
 		if g.most > 0 && f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
-			g.most++
+			g.most += moreHot
 		}
 
 		return

@@ -39,7 +39,7 @@ func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
 	flights := y.land(behind[0], planner.Done)
 	y.want(flights, one("b"))
 	y.land(flights[0], planner.Done)
-	y.pair(y.jointOf("d", "hot", "1"), y.jointOf("e", "2")) // a flight may touch three hot items now: one, and one for each success
+	y.pair(y.jointOf("d", "hot", "1"), y.jointOf("e", "2")) // a flight may touch five hot items now: one, and two for each success
 }
 
 func TestEachConflictClosesTheGateForAsLong(t *testing.T) {
@@ -94,7 +94,7 @@ func TestOnlyAnAnsweredFlightOfHotItemsLetsTheNextOneTouchMore(t *testing.T) {
 		land func(y *yard, f *planner.Flight)
 		want int
 	}{
-		"answered":  {func(y *yard, f *planner.Flight) { y.land(f, planner.Done) }, 2},
+		"answered":  {func(y *yard, f *planner.Flight) { y.land(f, planner.Done) }, 3},
 		"no answer": {func(y *yard, f *planner.Flight) { y.planner.Land(y.now, f, []planner.Answer{planner.NotNow}, 0.5) }, 1},
 		"throttled, once more as it was": {func(y *yard, f *planner.Flight) {
 			f.MayRepeat = true
@@ -227,7 +227,7 @@ func TestAFlightOfHotItemsThatIsSentOnceMoreKeepsNoOtherWaiting(t *testing.T) {
 	y.want(y.land(flights[0], planner.NotNow), one("b"))
 }
 
-func TestEachFlightOfHotItemsWithoutAConflictTakesOneMore(t *testing.T) {
+func TestAfterEachFlightOfHotItemsWithoutAConflictTheNextTakesTwoMore(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
@@ -235,7 +235,7 @@ func TestEachFlightOfHotItemsWithoutAConflictTakesOneMore(t *testing.T) {
 	y.want(y.land(y.wake()[0], planner.Gated, "of a")) // of three
 
 	flights := y.wake()
-	for _, want := range [][]string{{"a"}, {"b", "c"}, {"d", "e", "f"}} {
+	for _, want := range [][]string{{"a"}, {"b", "c", "d"}, {"e", "f"}} {
 		y.want(flights, want)
 		flights = y.land(flights[0], planner.Done)
 	}

@@ -735,49 +735,6 @@ func TestWhatHasJustBeenSeenIsNotReadFirst(t *testing.T) {
 	}
 }
 
-func TestARecordIsReadOnceForItsWrite(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		answer planner.Answer
-		isNew  bool // a write joins whose record was not read
-	}{"after a pause": {planner.NotNow, false}, "cancelled by others": {planner.AtOnce, false}, "with a new one": {planner.NotNow, true}} {
-		y := newYard(t)
-		y.meet()
-
-		f := y.pair(y.jointOf("a"), y.jointOf("b"))
-		if !f.ReadsFirst {
-			t.Fatalf("%s: it is not read first", name)
-		}
-
-		y.planner.Read(y.now, f, []bool{false, false})
-		flights := y.land(f, c.answer)
-
-		if c.answer == planner.AtOnce {
-			flights = y.land(flights[0], planner.NotNow)
-		}
-
-		want := []string{"a", "b"}
-
-		if c.isNew {
-			w := y.jointOf("c")
-			w.Group, w.Joint.Hold, want = f.Writes[0].Group, time.Second, append(want, "c")
-			y.want(y.submit(w))
-			w.Group.Flush()
-		}
-
-		if len(flights) == 0 {
-			flights = y.wake()
-		}
-
-		y.want(flights, want)
-
-		if flights[0].ReadsFirst != c.isNew {
-			t.Errorf("%s: read first %v", name, flights[0].ReadsFirst)
-		}
-	}
-}
-
 func TestATransactionThatIsSentOnceMoreIsNotReadFirst(t *testing.T) {
 	t.Parallel()
 

@@ -25,7 +25,7 @@
 //     behind one gate. A conflict closes it for a time between 5 T and 10 T. But the oldest goes first: if a write of the flight
 //     has been sent four times, that is T to 2 T; five times, 2 T to 4 T; and so on, up to 5 T to 10 T. Then those behind it
 //     leave in one flight, as rule 5 allows. Each conflict lets the flights after it touch half as many hot items, and then such
-//     flights leave one at a time; each one that meets no conflict adds one. For a cancelled transaction is charged for all its
+//     flights leave one at a time; each one that meets no conflict adds two. For a cancelled transaction is charged for all its
 //     items, and one that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once, together.
 //     A conflict on a record alone is its write's own pause.
 //  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in
@@ -36,8 +36,8 @@
 //     and then one is.
 //  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten
 //     transactions of several writes are preceded by one read of their records: a transaction that a record cancels is charged
-//     for all of its items. The flight goes on without the writes that the read has answered. A write's record is read once, and
-//     not after a transaction has shown it that others have cancelled.
+//     for all of its items. The flight goes on without the writes that the read has answered. What leaves at once after a
+//     transaction that others have cancelled is not read: it has just shown its records.
 //
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
@@ -243,7 +243,7 @@ func (p *Planner) release(f *Flight, w *Write) {
 // landed takes the answer to one write. It returns false if the write has no answer and its time is over.
 func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool, lot float64) bool {
 	w.tries++
-	w.isSeen = w.isSeen || answer == AtOnce
+	w.isSeen = answer == AtOnce
 
 	switch answer {
 	case Done:

@@ -31,7 +31,6 @@ func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 
 	for i, w := range f.Writes {
 		if !isAnswered[i] && f.Has(w) {
-			w.isSeen = true
 			left = append(left, w)
 
 			continue

@@ -63,7 +63,7 @@ type Write struct {
 	pause   time.Duration
 	denied  time.Time // when it was first refused in this way
 	tries   int
-	isSeen  bool // a read, or a transaction that others have cancelled, has shown that its record does not stand in the way
+	isSeen  bool // its last flight has shown that its record does not stand in the way, and it leaves at once
 	hasLeft bool // with a flight: it has had its company
 	shared  int  // tries that were not processed while others of the flight were
 	flight  *Flight

@@ -191,20 +191,6 @@ var readMutants = []mutant{
 		pkg:  "internal/planner", run: "TestWhatHasJustBeenSeenIsNotReadFirst",
 	},
 	{
-		why:  "a record is read again for its write",
-		file: "internal/planner/read.go",
-		old:  `w.isSeen = true`,
-		new:  `w.isSeen = false`,
-		pkg:  "internal/planner", run: "TestARecordIsReadOnceForItsWrite",
-	},
-	{
-		why:  "what was read before a transaction that others have cancelled is read again after the next one",
-		file: "internal/planner/planner.go",
-		old:  `w.isSeen = w.isSeen || answer == AtOnce`,
-		new:  `w.isSeen = answer == AtOnce`,
-		pkg:  "internal/planner", run: "TestARecordIsReadOnceForItsWrite",
-	},
-	{
 		why:  "reads go on after they were denied",
 		file: "internal/planner/read.go",
 		old:  ` || !p.denied[transactions].isOver(now)`,

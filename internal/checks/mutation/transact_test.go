@@ -188,9 +188,9 @@ var transactMutants = []mutant{
 	{
 		why:  "what was narrowed stays narrow",
 		file: "internal/planner/gate.go",
-		old:  `g.most++`,
-		new:  `_ = g.most`,
-		pkg:  "internal/planner", run: "TestEachFlightOfHotItemsWithoutAConflictTakesOneMore",
+		old:  `g.most += moreHot`,
+		new:  `_ = moreHot`,
+		pkg:  "internal/planner", run: "TestAfterEachFlightOfHotItemsWithoutAConflictTheNextTakesTwoMore",
 	},
 	{
 		why:  "two narrowed flights of hot items are under way at a time",
