@@ -247,9 +247,8 @@ func TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight(t *testing.T) {
 
 	y := newYard(t)
 	flights := y.submit(y.jointOf("a", "hot"))
-	y.land(flights[0], planner.Gated, "hot", "1", "2", "3")
-	y.land(y.wake()[0], planner.Gated, "hot", "1", "2", "3") // a flight may touch one of them now
-	y.want(y.submit(y.jointOf("b", "1", "2", "3")))
+	y.land(flights[0], planner.Gated, "hot", "1", "2", "3", "4") // a flight may touch one of them now, and three after the next
+	y.want(y.submit(y.jointOf("b", "1", "2", "3", "4")))
 	y.want(y.submit(y.jointOf("c", "hot")))
 
 	flights = y.wake()
