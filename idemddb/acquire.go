@@ -233,7 +233,7 @@ func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 
 	a.group.Answered(true, a.answers)
 
-	if a.keep(a.Answer); a.err != nil {
+	if a.conclude(a.Answer); a.err != nil {
 		a.follow(ctx, *p, a.recreate)
 	}
 
@@ -242,20 +242,20 @@ func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 	}
 }
 
-// keep keeps what an answer means.
-func (a *acquisition) keep(answer protocol.ClaimAnswer) {
+// conclude draws from an answer what the acquisition ends with.
+func (a *acquisition) conclude(answer protocol.ClaimAnswer) {
 	rec := answer.Found
 	a.refusal = rec
 
 	switch answer.Verdict {
 	case protocol.Won:
-		a.keepClaim(answer)
+		a.makeClaim(answer)
 	case protocol.Committed:
 		a.committed = rec
 	case protocol.Withdrawn: // a new token, because no claim is granted to the one in the record
 		a.Token, a.err = newToken(rec.Holder()), keyError("claim", a.key, ErrChanged)
 	case protocol.PastEnd:
-		a.err = &rareError{rec, true}
+		a.err = &secondRequestError{rec, true}
 	case protocol.Mismatch:
 		a.err = a.mismatch(rec)
 	case protocol.Completed:
@@ -265,7 +265,7 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	case protocol.InUse:
 		a.err = a.inProgress(rec)
 	case protocol.GivenUp:
-		a.err = &rareError{rec, false}
+		a.err = &secondRequestError{rec, false}
 	case protocol.Unreadable:
 		a.err = keyError("claim", a.key, answer.Err)
 	case protocol.Changed:
@@ -276,8 +276,8 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	}
 }
 
-// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
-func (a *acquisition) keepClaim(won protocol.ClaimAnswer) {
+// makeClaim makes the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
+func (a *acquisition) makeClaim(won protocol.ClaimAnswer) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, held: won.Held, fingerprint: a.Fingerprint, skipResult: a.skipResult, lease: won.Lease, trace: a.Trace,
 		takenFrom: won.TakenFrom, staging: staging{store: a.store, key: a.key, partition: a.Partition},
@@ -294,7 +294,7 @@ func (a *acquisition) answerWith(rec *record.Stored) {
 	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {
-		a.store.keepRecord(a.Partition, rec)
+		a.store.cacheRecord(a.Partition, rec)
 	}
 }
 

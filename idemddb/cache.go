@@ -8,8 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// keepRecord keeps a copy of a completed record in memory, because it does not change until its retention ends.
-func (s *Store) keepRecord(partition string, rec *record.Stored) {
+// cacheRecord keeps a copy of a completed record in memory, because it does not change until its retention ends.
+func (s *Store) cacheRecord(partition string, rec *record.Stored) {
 	if s.opts.Cache == 0 {
 		return
 	}

@@ -120,11 +120,11 @@ func (c *Claim) Deadline() time.Time {
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	return c.keep(withWork(ctx, c, &c.staging), engine.LeaseBound(ctx))
+	return c.renewUntil(withWork(ctx, c, &c.staging), engine.LeaseBound(ctx))
 }
 
-// keep renews the lease up to the deadline, unless it lasts so long.
-func (c *Claim) keep(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
+// renewUntil renews the lease up to the deadline, unless it lasts so long.
+func (c *Claim) renewUntil(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
 	if c.store.disabled || c.lastsUntil(deadline) {
 		return context.WithCancel(ctx)
 	}

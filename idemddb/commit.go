@@ -233,7 +233,7 @@ func (c *committing) readAnswer(err error) {
 	case answer.Item == nil:
 		c.err = keyError("commit", c.key, ErrChanged)
 	default:
-		if c.keep(c.store.records.ReadFound(c.LastTry(), answer.Item)); c.committed != nil {
+		if c.conclude(c.store.records.ReadFound(c.LastTry(), answer.Item)); c.committed != nil {
 			c.done = *c.committed
 		}
 	}
@@ -247,7 +247,7 @@ func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *reco
 		return c.store.records.CommitAnew(&c.Claimant, old, &c.done)
 	}, 0)))
 
-	if _, ok := errors.AsType[*rareError](c.err); ok {
+	if _, ok := errors.AsType[*secondRequestError](c.err); ok {
 		c.err = keyError("commit", c.key, ErrChanged)
 	}
 }

@@ -123,7 +123,7 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 	}})
 
 	if err == nil && s.opts.Cache > 0 && !s.disabled {
-		c.keepRecord(&done)
+		c.cacheRecord(&done)
 	}
 
 	if err != nil && !errors.Is(err, ErrFenced) {
@@ -134,10 +134,10 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 	return err
 }
 
-// keepRecord keeps what a completion of the claim has left in the record.
-func (c *Claim) keepRecord(done *record.Stored) {
+// cacheRecord keeps a copy in memory of what a completion of the claim has left in the record.
+func (c *Claim) cacheRecord(done *record.Stored) {
 	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.held.Fence), c.held.Attempt, c.trace, new(c.fingerprint)
-	c.store.keepRecord(c.held.Partition, done)
+	c.store.cacheRecord(c.held.Partition, done)
 }
 
 // Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept

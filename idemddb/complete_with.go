@@ -72,7 +72,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	case j.answer.Outcome == protocol.EffectRefused:
 		effect := e.refusal(j)
 
-		c.reopen(effect) // the work goes on under its claim
+		c.resume(effect) // the work goes on under its claim
 		c.observe(ctx, KindEffectRefused, effect)
 
 		return effect
@@ -101,7 +101,7 @@ func (c *Claim) jointWrite(done *record.Stored, e effects) *jointWrite {
 func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
 	err := c.store.writeUnclaimed(ctx, c.key, e)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
-		c.staging.reopen(effect)
+		c.staging.resume(effect)
 	}
 
 	if err == nil {
@@ -168,7 +168,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 	c.observe(ctx, KindCompleted, omitted)
 
 	if len(done.Outbox) == 0 {
-		c.keepRecord(done)
+		c.cacheRecord(done)
 
 		return nil
 	}
@@ -186,15 +186,15 @@ func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	}
 }
 
-// reopen undoes markSettling after a settlement that an effect refused: nothing was written, and the claim is still held, and
+// resume undoes markSettling after a settlement that an effect refused: nothing was written, and the claim is still held, and
 // kept.
-func (c *Claim) reopen(refused error) {
+func (c *Claim) resume(refused error) {
 	c.mu.Lock()
 	c.settling = false
 	r := c.renewer
 	c.mu.Unlock()
 
-	c.staging.reopen(refused)
+	c.staging.resume(refused)
 
 	if r != nil {
 		r.resume()

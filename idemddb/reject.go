@@ -91,7 +91,7 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 	}
 
 	if !r.isWritten {
-		a.keep(a.Answer)
+		a.conclude(a.Answer)
 		a.claim = nil
 	}
 

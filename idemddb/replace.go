@@ -11,28 +11,30 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is
-// over.
-type rareError struct {
+// secondRequestError is a refusal after which a second request must write the record: the record is past its retention, or its
+// lease is over.
+type secondRequestError struct {
 	found     *record.Stored
 	isExpired bool
 }
 
-func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
+func (*secondRequestError) Error() string {
+	return "the record must be replaced or failed by a second request"
+}
 
-// follow makes the second request that a rareError asks for. recreate is called for a record past its retention.
+// follow makes the second request that a secondRequestError asks for. recreate is called for a record past its retention.
 func (a *acquisition) follow(ctx context.Context, p planner.Policy, recreate func(context.Context, planner.Policy, *record.Stored)) {
-	rare, ok := errors.AsType[*rareError](a.err)
+	second, ok := errors.AsType[*secondRequestError](a.err)
 	if !ok {
 		return
 	}
 
 	a.err = nil
 
-	if rare.isExpired {
-		recreate(ctx, p, rare.found)
+	if second.isExpired {
+		recreate(ctx, p, second.found)
 	} else {
-		a.err = a.markFailed(ctx, p, rare.found)
+		a.err = a.markFailed(ctx, p, second.found)
 	}
 }
 
@@ -48,9 +50,9 @@ func (a *acquisition) recreate(ctx context.Context, p planner.Policy, old *recor
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case own != nil:
-		a.keep(a.store.records.ReadFound(a.LastTry(), own))
+		a.conclude(a.store.records.ReadFound(a.LastTry(), own))
 	default:
-		a.keepClaim(protocol.ClaimAnswer{Held: a.ClaimedAnew(old, a.Last), Lease: a.Last.Lease})
+		a.makeClaim(protocol.ClaimAnswer{Held: a.ClaimedAnew(old, a.Last), Lease: a.Last.Lease})
 	}
 }
 

@@ -31,8 +31,8 @@ type owner struct {
 	lease            time.Duration // 0 for work without a claim
 }
 
-// place is where results are kept that are not in their records. Its zero value is none.
-type place struct {
+// resultPlace is where results are kept that are not in their records. Its zero value is none.
+type resultPlace struct {
 	Results
 
 	title string // in errors
@@ -40,13 +40,15 @@ type place struct {
 }
 
 // takes reports whether a result of this length can be kept there.
-func (p place) takes(length int) bool { return length <= p.most }
+func (p resultPlace) takes(length int) bool { return length <= p.most }
 
 // given returns Options.Results, which may be none.
-func (s *Store) given() place { return place{s.opts.Results, "Options.Results", math.MaxInt} }
+func (s *Store) given() resultPlace {
+	return resultPlace{s.opts.Results, "Options.Results", math.MaxInt}
+}
 
 // outside returns where the Store keeps large results.
-func (s *Store) outside() place {
+func (s *Store) outside() resultPlace {
 	if given := s.given(); given.Results != nil {
 		return given
 	}
@@ -56,7 +58,7 @@ func (s *Store) outside() place {
 
 // placeOf returns where a result with this name is kept. A Store with Options.Results also reads what one without them has kept
 // in the table.
-func (s *Store) placeOf(name string) place {
+func (s *Store) placeOf(name string) resultPlace {
 	if record.IsPart(name) {
 		return s.inTable
 	}
@@ -103,12 +105,12 @@ func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effec
 	case to.Results == nil:
 		return omittedValue, tooLarge
 	default:
-		return s.keepOutside(ctx, to, o, result, e)
+		return s.putOutside(ctx, to, o, result, e)
 	}
 }
 
-// keepOutside puts a result outside of the record and returns what the record holds of it.
-func (s *Store) keepOutside(ctx context.Context, to place, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
+// putOutside puts a result outside of the record and returns what the record holds of it.
+func (s *Store) putOutside(ctx context.Context, to resultPlace, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
 	if !to.takes(len(result)) {
 		return omittedValue, fmt.Errorf("%w: it has %d bytes, %s takes %d", ErrTooLarge, len(result), to.title, to.most)
 	}
@@ -129,8 +131,8 @@ func (s *Store) keepOutside(ctx context.Context, to place, o owner, result []byt
 }
 
 // put calls Put. It returns when the time for it is over, because the completion must still be written.
-func (s *Store) put(ctx context.Context, to place, name string, result []byte, lease time.Duration) (err error) {
-	ctx, cancel := s.keepContext(ctx, lease)
+func (s *Store) put(ctx context.Context, to resultPlace, name string, result []byte, lease time.Duration) (err error) {
+	ctx, cancel := s.resultContext(ctx, lease)
 	defer cancel()
 
 	defer panicerror.Catch(to.title+": it", &err)
@@ -142,8 +144,8 @@ func (s *Store) put(ctx context.Context, to place, name string, result []byte, l
 	return nil
 }
 
-// keepContext returns the context for what the user's code does with a result before the completion.
-func (s *Store) keepContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
+// resultContext returns the context for what the user's code does with a result before the completion.
+func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
 	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 
 	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third
@@ -200,7 +202,7 @@ func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptRe
 	return nil
 }
 
-func (p place) get(ctx context.Context, name string) (b []byte, err error) {
+func (p resultPlace) get(ctx context.Context, name string) (b []byte, err error) {
 	if p.Results == nil {
 		return nil, fmt.Errorf("%s: must be set as in the process that completed the key", p.title)
 	}

@@ -185,9 +185,9 @@ func (s *staging) isClosed() bool {
 	return s.closed
 }
 
-// reopen lets the work stage again: nothing of what was taken is written, because an effect was refused. Work that ignores that
+// resume lets the work stage again: nothing of what was taken is written, because an effect was refused. Work that ignores that
 // must not count as done without its effects.
-func (s *staging) reopen(refused error) {
+func (s *staging) resume(refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

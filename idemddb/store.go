@@ -56,7 +56,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	records   *protocol.Table
-	inTable   place                      // for large results; has no Results if api is no Getter
+	inTable   resultPlace                // for large results; has no Results if api is no Getter
 	cache     *lru.Cache[*record.Stored] // completed records
 
 	lines   lines          // the calls that wait for keys
@@ -118,7 +118,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	if getter, gets := api.(Getter); gets {
 		kept := &tableResults{api, getter, sdkOptions, s.records, o.Now, o.ClaimPatience}
-		s.inTable = place{kept, fmt.Sprintf("table %q", table), record.MaxParts * record.PartSize}
+		s.inTable = resultPlace{kept, fmt.Sprintf("table %q", table), record.MaxParts * record.PartSize}
 	}
 
 	shared, err := s.sharer()

@@ -89,7 +89,7 @@ func (a *acquisition) hear(v *view) {
 	switch answer := a.store.records.Judge(a.LastTry(), v.found); answer.Verdict { //nolint:exhaustive // the others are for the call that asks
 	case protocol.Completed, protocol.Failed, protocol.Mismatch, protocol.InUse:
 		a.err = nil
-		a.keep(answer)
+		a.conclude(answer)
 		a.ownResult()
 
 		if !a.store.opts.RedeliverUnsent { // the call that has asked sends the messages that are left in the record

@@ -54,7 +54,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	}
 
 	ctx = withWork(ctx, w.claim, w.staging)
-	ctx, w.stop = w.claim.keep(ctx, engine.LeaseBound(ctx))
+	ctx, w.stop = w.claim.renewUntil(ctx, engine.LeaseBound(ctx))
 
 	return ctx
 }
@@ -127,7 +127,7 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 
 	err = w.claim.Extend(ctx)
 	ctx = context.WithoutCancel(ctx)
-	_, stop = w.claim.keep(ctx, engine.LeaseBound(ctx))
+	_, stop = w.claim.renewUntil(ctx, engine.LeaseBound(ctx))
 
 	return stop, err
 }

@@ -39,7 +39,7 @@ func Batch(
 	}
 
 	w := newWrapper(store, opts, "Options")
-	w.isWhole = true
+	w.hasOneHandler = true
 
 	if w.opts.StopAtFailure {
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.StopAtFailure: must not be set with Batch, whose handler decides what it works on"))
@@ -68,7 +68,7 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	keepAll(held, cancel, pieces)
+	renewAll(held, cancel, pieces)
 
 	given := v.choose(ctx, pieces)
 	isLost := func(p *piece) bool { return !p.work.Claim().Held() }

@@ -89,9 +89,9 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 	return work, outcome{}
 }
 
-// keepAll renews the leases of all pieces until their work is settled or given back. When the last of the claims that are then
+// renewAll renews the leases of all pieces until their work is settled or given back. When the last of the claims that are then
 // held is lost, the handler's context is cancelled, because none of its work could be recorded.
-func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[schedule.Work]*piece) {
+func renewAll(held context.Context, cancel context.CancelCauseFunc, pieces map[schedule.Work]*piece) {
 	isUnclaimed := func(p *piece) bool { return p.work == nil }
 	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
 

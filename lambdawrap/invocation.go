@@ -143,7 +143,7 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 func (v *invocation) batchOf(messages []*message) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
-		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, Whole: v.isWhole,
+		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.hasOneHandler,
 		StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
 	}
 
@@ -153,7 +153,7 @@ func (v *invocation) batchOf(messages []*message) schedule.Config {
 		}
 	}
 
-	if !v.isWhole {
+	if !v.hasOneHandler {
 		v.running.Add(len(messages)) // until each of them is finished
 	}
 
@@ -252,7 +252,7 @@ func (v *invocation) split(s *schedule.Schedule, m *message) {
 		p.index = first + i
 		v.messages = append(v.messages, p)
 
-		if !v.isWhole {
+		if !v.hasOneHandler {
 			v.running.Add(1) // until it is finished
 		}
 	}

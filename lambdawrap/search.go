@@ -52,7 +52,7 @@ func (v *invocation) newSearch(work context.Context, messages []*message, left t
 	s := &search{
 		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
-	if v.isWhole {
+	if v.hasOneHandler {
 		s.spare = v.reserve / latePart
 	}
 

@@ -145,7 +145,7 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 		Unsent: func(key string, isParked bool, err error) { v.logUnsent(ctx, key, isParked, err, m.id) },
 	}
 
-	if !v.isWhole {
+	if !v.hasOneHandler {
 		i.Retried = func() { v.step(func(s *schedule.Schedule) { s.Refused(m.index) }) }
 		i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
 			v.step(func(s *schedule.Schedule) { s.Ran(time.Now(), m.index, hasEffect) })

@@ -9,7 +9,7 @@ import (
 func New(c Config) *Schedule {
 	s := &Schedule{Config: c, settled: map[Work]int{}, used: map[string][]int{}}
 
-	if c.Whole {
+	if c.OneHandler {
 		s.messages = make([]message, len(c.Messages)+1)
 
 		return s
@@ -41,7 +41,7 @@ func New(c Config) *Schedule {
 // are of its group, in order behind it. Split returns the index of the first of them, or false if it is decided about the message
 // already: then it fails, with all that it holds.
 func (s *Schedule) Split(i, n int) (first int, ok bool) {
-	if s.Whole {
+	if s.OneHandler {
 		first = len(s.messages) - 1
 		s.messages = slices.Insert(s.messages, first, make([]message, n)...) // that of Call stays the last one
 
@@ -169,7 +169,7 @@ func (s *Schedule) Failed(i int) {
 	}
 }
 
-// Call reports that the one handler of a Whole batch begins. Called follows.
+// Call reports that the one handler of all messages begins. Called follows.
 func (s *Schedule) Call(now time.Time) {
 	s.active++
 	s.run(now, len(s.messages)-1)

@@ -43,7 +43,7 @@ type Config struct {
 	LateAt        time.Time     // when all handlers are late; zero if the invocation has no deadline
 	Optimistic    bool          // commits wait for others until the schedule is Idle
 	StopAtFailure bool          // rule 9
-	Whole         bool          // no message has a handler of its own: one handler, Call, works on all of them
+	OneHandler    bool          // no message has a handler of its own: one handler, Call, works on all of them
 }
 
 // Message is what is known of a message before its key is.

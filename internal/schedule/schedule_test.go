@@ -465,7 +465,7 @@ func TestRule8Overdue(t *testing.T) {
 			rests                =>
 		`},
 		{"one handler of a whole batch", with("- -", schedule.Config{
-			Workers: 1, Whole: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
+			Workers: 1, OneHandler: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
 		}), `
 			+10s   =>
 			call   =>
@@ -474,7 +474,7 @@ func TestRule8Overdue(t *testing.T) {
 			called, rests =>
 		`},
 		{"a handler of a whole batch that has returned is not overdue", with("- -", schedule.Config{
-			Workers: 1, Whole: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
+			Workers: 1, OneHandler: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
 		}), `
 			call          =>
 			called, rests =>
@@ -596,7 +596,7 @@ func TestRuleEnvelopes(t *testing.T) {
 			stop => stop, no time 0, no time 1
 			split 0 2 0 false, found 0 a =>
 		`},
-		{"of a whole batch, the one handler stays apart", schedule.Config{Messages: messages("- -"), Workers: 1, Whole: true}, `
+		{"of a whole batch, the one handler stays apart", schedule.Config{Messages: messages("- -"), Workers: 1, OneHandler: true}, `
 			split 0 2 2 true, split 1 1 4 true, call =>
 			hook 4 => start 4
 			called =>

@@ -371,13 +371,13 @@ var effectMutants = []mutant{
 		old: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {
-		a.store.keepRecord(a.Partition, rec)
+		a.store.cacheRecord(a.Partition, rec)
 	}`,
 		new: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	}
 
-	a.store.keepRecord(a.Partition, rec)`,
+	a.store.cacheRecord(a.Partition, rec)`,
 		pkg: "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
 	},
 	{
@@ -532,7 +532,7 @@ var effectMutants = []mutant{
 	{
 		why:  "after a refused CompleteWith nothing can be staged",
 		file: "idemddb/complete_with.go",
-		old:  `c.staging.reopen(refused)`,
+		old:  `c.staging.resume(refused)`,
 		new:  `_ = refused`,
 		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
 	},

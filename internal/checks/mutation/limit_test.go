@@ -354,7 +354,7 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
 		file: "idemddb/work.go",
-		old:  `_, stop = w.claim.keep(ctx, engine.LeaseBound(ctx))`,
+		old:  `_, stop = w.claim.renewUntil(ctx, engine.LeaseBound(ctx))`,
 		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},

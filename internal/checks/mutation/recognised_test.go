@@ -27,8 +27,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "a commit ends without an answer if another worker's record is past its end, too",
 		file: "idemddb/commit.go",
-		old:  `if _, ok := errors.AsType[*rareError](c.err); ok {`,
-		new:  `if _, ok := errors.AsType[*rareError](c.err); ok && c.err == nil {`,
+		old:  `if _, ok := errors.AsType[*secondRequestError](c.err); ok {`,
+		new:  `if _, ok := errors.AsType[*secondRequestError](c.err); ok && c.err == nil {`,
 		pkg:  "idemddb", run: "TestACommitThatLosesARecordPastItsRetentionBeginsAnew",
 	},
 	{

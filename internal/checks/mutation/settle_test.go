@@ -36,9 +36,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `if err == nil && s.opts.Cache > 0 && !s.disabled {
-		c.keepRecord`,
+		c.cacheRecord`,
 		new: `if (err == nil || errors.Is(err, ErrFenced)) && s.opts.Cache > 0 {
-		c.keepRecord`,
+		c.cacheRecord`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
