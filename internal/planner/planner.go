@@ -24,10 +24,10 @@
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand
 //     behind one gate. A conflict closes it for a time between 5 T and 10 T. But the oldest goes first: if a write of the flight
 //     has been sent four times, that is T to 2 T; five times, 2 T to 4 T; and so on, up to 5 T to 10 T. Then those behind it
-//     leave in one flight, as rule 5 allows. Each conflict lets the flights after it touch half as many hot items, and then such
-//     flights leave one at a time; each one that meets no conflict adds two. For a cancelled transaction is charged for all its
-//     items, and one that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once, together.
-//     A conflict on a record alone is its write's own pause.
+//     leave, one flight of hot items at a time, which touches at most half as many of them as the one that met the conflict; each
+//     one that meets none lets the next one touch two more. For a cancelled transaction is charged for all its items, and one
+//     that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once, together. A conflict on a
+//     record alone is its write's own pause.
 //  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in
 //     progress is asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every
 //     answer, the writes are regrouped.
