@@ -15,6 +15,8 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 )
 
 // eventSources checks each queue and stream that invokes the function.
@@ -166,10 +168,10 @@ func (c *checking) redelivery(ctx context.Context, name string, kept time.Durati
 	}
 
 	c.expect("retention", c.retention() >= way+lateRequest,
-		fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
+		fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", report.Span(c.retention()), name, report.Span(way)),
 		fmt.Sprintf("records answer for %s, a message of %s can come back for %s, and a request of its last delivery can arrive %.0f minutes after that: "+
 			"what arrives after the record's end runs finished work again. Raise Options.Retention to both together (or give --retention)",
-			span(c.retention()), name, span(way), lateRequest.Minutes()))
+			report.Span(c.retention()), name, report.Span(way), lateRequest.Minutes()))
 }
 
 // deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first
@@ -185,8 +187,8 @@ func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.
 		return 0, err
 	}
 
-	c.expect("dead letters of "+name, dead > kept, fmt.Sprintf("kept for %s, messages of the queue for %s", span(dead), span(kept)),
-		fmt.Sprintf("kept for %s from the first sending, and messages of the queue for %s: a dead letter may be gone at once", span(dead), span(kept)))
+	c.expect("dead letters of "+name, dead > kept, fmt.Sprintf("kept for %s, messages of the queue for %s", report.Span(dead), report.Span(kept)),
+		fmt.Sprintf("kept for %s from the first sending, and messages of the queue for %s: a dead letter may be gone at once", report.Span(dead), report.Span(kept)))
 
 	if strings.HasSuffix(arn, ".fifo") {
 		return kept + dead + kept, nil

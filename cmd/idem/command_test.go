@@ -211,18 +211,6 @@ func TestAnArgumentIsQuotedForTheShell(t *testing.T) {
 	}
 }
 
-func TestASpanHasItsTwoLargestUnits(t *testing.T) {
-	t.Parallel()
-
-	for d, want := range map[time.Duration]string{
-		59*time.Minute + 59*time.Second: "59m59s", time.Hour: "1h0m", 24*time.Hour - time.Second: "23h59m", 24 * time.Hour: "1d0h", 49 * time.Hour: "2d1h",
-	} {
-		if got := span(d); got != want {
-			t.Errorf("%v: got %s, want %s", d, got, want)
-		}
-	}
-}
-
 // The beginning of the place says what a target is, and nothing is sent to a place of another kind.
 func TestATargetIsAQueueATopicOrAnEventBus(t *testing.T) {
 	t.Parallel()

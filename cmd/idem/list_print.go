@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
@@ -114,7 +115,7 @@ func cells(v operate.View, now time.Time) []string {
 
 	age := ""
 	if since := since(v); !since.IsZero() {
-		age = span(now.Sub(since).Round(time.Second))
+		age = report.Span(now.Sub(since).Round(time.Second))
 	}
 
 	return []string{string(v.Status), strconv.Itoa(v.Attempts), age, messages, shorten(v.Key, maxCell), shorten(v.Cause, maxCell)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
@@ -227,25 +228,11 @@ func moment(t, now time.Time) string {
 
 	switch away := t.Sub(now).Round(time.Second); {
 	case away > 0:
-		return text + " (in " + span(away) + ")"
+		return text + " (in " + report.Span(away) + ")"
 	case away < 0:
-		return text + " (" + span(-away) + " ago)"
+		return text + " (" + report.Span(-away) + " ago)"
 	default:
 		return text + " (now)"
-	}
-}
-
-// span is a duration in its two largest units.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-
-	switch {
-	case d >= day:
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	default:
-		return d.String()
 	}
 }
 

@@ -68,7 +68,7 @@ type Consumed struct {
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"n": func(v int) string { return number(float64(v)) }, "n64": func(v int64) string { return number(float64(v)) }, "f": number, "span": span, "dollars": dollars,
+	"n": func(v int) string { return number(float64(v)) }, "n64": func(v int64) string { return number(float64(v)) }, "f": number, "span": Span, "dollars": dollars,
 	"at": func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -87,8 +87,10 @@ func Write(w io.Writer, t *Totals, r Reading) error {
 	return nil
 }
 
-// span writes a duration with its two largest units.
-func span(d time.Duration) string {
+// Span writes a duration with its two largest units; one below zero as 0s.
+func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+
 	switch {
 	case d < 0:
 		return "0s"
@@ -98,10 +100,10 @@ func span(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	case d < time.Hour:
 		return d.Round(time.Second).String()
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	case d < day:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
 	default:
-		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 	}
 }
 

@@ -65,7 +65,7 @@ func (t *Totals) workPlot() template.HTML {
 	}
 
 	return columns("how long work takes", "ok", values, func(i int) string {
-		return "up to " + span(stepEnd(i*group+group-1))
+		return "up to " + Span(stepEnd(i*group+group-1))
 	}, labels)
 }
 

@@ -84,7 +84,7 @@ func TestEachRecordIsCounted(t *testing.T) {
 
 	expect(t, text,
 		"12 records of the namespace among 12 that were read, with 6 read units · the table has about 20 items",
-		"1 stuck the lease ran out", "2 failed for good", "1 may have happened twice", "1 messages not sent the oldest for 25h59m", "1 messages parked", "8 completed", "1 not readable",
+		"1 stuck the lease ran out", "2 failed for good", "1 may have happened twice", "1 messages not sent the oldest for 1d1h", "1 messages parked", "8 completed", "1 not readable",
 		"state < 1 min < 10 min < 1 h < 6 h < 1 day < 7 days < 30 days older stuck 1 completed 7 1 failed 2",
 		"of the 4 keys whose work began once", "1 others were claimed and completed in one write",
 		"half within 90 % within 99 % within longest 112ms", "20s",
@@ -234,13 +234,17 @@ func TestAMillionRecords(t *testing.T) {
 	expect(t, text, "1,000,000 records of the namespace", "200,000 stuck", "200,000 failed for good", "200,000 may have happened twice", "The oldest 25 of 200,000", "all others")
 }
 
-func TestTheAgeOfTheOldestMessageHasTwoUnits(t *testing.T) {
+func TestASpanHasItsTwoLargestUnitsAsTheAgeOfTheOldestMessageHas(t *testing.T) {
 	t.Parallel()
 
 	for age, want := range map[time.Duration]string{
-		-time.Second: "0s", 1234567 * time.Nanosecond: "1ms", 1270 * time.Millisecond: "1.3s", 61500 * time.Millisecond: "1m2s", time.Hour: "1h0m",
-		47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d0h", 75 * time.Hour: "3d3h",
+		-time.Second: "0s", 1234567 * time.Nanosecond: "1ms", 1270 * time.Millisecond: "1.3s", 61500 * time.Millisecond: "1m2s",
+		59*time.Minute + 59*time.Second: "59m59s", time.Hour: "1h0m", 24*time.Hour - time.Second: "23h59m", 24 * time.Hour: "1d0h", 75 * time.Hour: "3d3h",
 	} {
+		if got := report.Span(age); got != want {
+			t.Errorf("%v: got %s, want %s", age, got, want)
+		}
+
 		totals := report.NewTotals(now, false)
 		totals.Add(&operate.View{Status: operate.Completed, State: "COMPLETED", Done: now.Add(-age), Messages: []operate.Message{{To: "receipts"}}})
 

@@ -147,7 +147,7 @@ func (v *view) tiles(t *Totals) []tile {
 	unsent := tile{Name: "messages not sent", Value: number(float64(t.messages)), Command: "idem list unsent", Link: "unsent", IsBad: v.OldestUnsent > 5*time.Minute}
 
 	if t.messages > 0 {
-		unsent.Note = "the oldest for " + span(v.OldestUnsent)
+		unsent.Note = "the oldest for " + Span(v.OldestUnsent)
 	}
 
 	return []tile{
