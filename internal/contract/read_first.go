@@ -47,13 +47,19 @@ func (e *looked) BatchExecuteStatement(
 	return out, err
 }
 
-// equalItems compares how many items the transactions had after their reads. A read that came late has saved nothing.
+// equalItems compares how many items the transactions had after their reads. On DynamoDB Local, a read may come late, and then it
+// has saved nothing; in memory none does.
 func (h *harness) equalItems(e *looked, got, want []int) {
 	h.Helper()
 
-	if e.late.Load() == 0 {
-		h.equal("items", got, want)
+	_, isServer := h.engine.(*dynamodb.Client)
+	if late := e.late.Load(); late > 0 && isServer {
+		h.Logf("%d reads came late, so the items of the transactions are not compared: %v", late, got)
+
+		return
 	}
+
+	h.equal("items", got, want)
 }
 
 func isRead(in *dynamodb.BatchExecuteStatementInput) bool {
