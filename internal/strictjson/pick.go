@@ -37,8 +37,11 @@ func (p path) pick(text string) (any, error) {
 
 // decode returns the content of a JSON text: nil, bool, json.Number, string, []any or map[string]any.
 func decode(text string) (content any, err error) {
-	if text[0] == '"' { // nearly every key: a decoder would take a buffer for each
+	switch c := text[0]; { // nearly every key and fingerprint: a decoder would take a buffer for each
+	case c == '"':
 		return unquoted(text), nil
+	case c == '-' || '0' <= c && c <= '9':
+		return json.Number(text), nil
 	}
 
 	decoder := json.NewDecoder(strings.NewReader(text))

@@ -88,8 +88,8 @@ func deployPage(t *testing.T, program, stack string) deployedPage {
 	}
 
 	built.runSAM(ctx, t, "build", "--template-file", template, "--build-dir", filepath.Join(folder, "build"))
-	built.runSAM(ctx, t, "deploy", "--template-file", filepath.Join(folder, "build", "template.yaml"), "--stack-name", stack,
-		"--s3-bucket", built.bucket, "--s3-prefix", stack, "--capabilities", "CAPABILITY_IAM", "--no-progressbar")
+	stack = built.deploy(t, stack, "--template-file", filepath.Join(folder, "build", "template.yaml"),
+		"--s3-prefix", stack, "--capabilities", "CAPABILITY_IAM")
 
 	return deployedPage{resourcesOf(t, stack)}
 }
