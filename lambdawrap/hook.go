@@ -41,7 +41,7 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return errNoTime
 	}
 
-	return await(ctx, func() error { return m.deadLetter(ctx, cause) })
+	return await(ctx, func() error { return m.hooks.deadLetter(ctx, cause) })
 }
 
 // callOnOutcome calls the user's hook for ended messages. Its panic changes nothing but the log.
@@ -50,7 +50,7 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 	defer cancel()
 
 	err := await(ctx, func() error {
-		m.onOutcome(ctx, name)
+		m.hooks.ended(ctx, name)
 
 		return nil
 	})

@@ -25,7 +25,7 @@ func (w *wrapper) report(ctx context.Context, m *message, o outcome, err error) 
 		w.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:
 		w.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
-	case o.permanent && m.deadLetter != nil:
+	case o.permanent && w.has.deadLetter:
 		w.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
 	default:
 		w.log(ctx, level, "the message is reported failed", m, o.name, err)

@@ -27,13 +27,10 @@ type message struct {
 	unclaimed bool              // its handler runs without a claim
 	receives  int               // how often it was delivered; a guess for a record of a stream
 
-	// The user's functions, with this message or record. Those that are nil are not called.
-	open       func(context.Context) ([]part, error)        // what stands in its envelope; called in place of find
-	find       func(context.Context) (schedule.Work, error) // its key and fingerprint
-	work       func(context.Context) error                  // the handler; not called with Batch, which has one call for all
-	derive     func(context.Context) context.Context        // Options.MessageContext or StreamOptions.RecordContext
-	deadLetter func(context.Context, error) error           // the dead-letter hook
-	onOutcome  func(context.Context, Outcome)               // Options.OnMessage or StreamOptions.OnRecord
+	// The user's functions, with this message or record.
+	find  func(context.Context) (schedule.Work, error) // its key and fingerprint; not called for a message with an envelope
+	work  func(context.Context) error                  // the handler; not called with Batch, which has one call for all
+	hooks hooks                                        // those that the wrapper has
 
 	// What the search for its key found.
 	asks    schedule.Work
@@ -92,16 +89,12 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
 		}
 
-		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
+		m.hooks, m.given = w.hooks.of(record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
 		m.place = i
 		m.work = w.workOf(m)
 		m.find = func(ctx context.Context) (schedule.Work, error) {
 			return keyOf(ctx, m.given, w.opts.Key, w.opts.Fingerprint)
-		}
-
-		if w.open != nil {
-			m.open = func(ctx context.Context) ([]part, error) { return w.open(ctx, m) }
 		}
 
 		messages[i] = m
@@ -115,37 +108,53 @@ func (w *wrapper) workOf(m *message) func(context.Context) error {
 	return func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
 }
 
-// hooks are the functions of the user that are called for each message or record, as it arrived. Those that are nil are not
-// called.
-type hooks[R any] struct {
-	context    func(context.Context, R) context.Context
+// hooks are the user's functions that get one message or record as it arrived.
+type hooks interface {
+	messageContext(ctx context.Context) context.Context
+	deadLetter(ctx context.Context, cause error) error
+	ended(ctx context.Context, o Outcome)
+}
+
+// hookFuncs are the hooks of the messages or records of one type, as the options have them. Those that are nil are not called.
+type hookFuncs[R any] struct {
+	context    func(context.Context, R) context.Context // Options.MessageContext or StreamOptions.RecordContext
 	deadLetter func(context.Context, R, error) error
-	onOutcome  func(context.Context, R, Outcome)
-	clone      func(R) R
+	ended      func(context.Context, R, Outcome) // Options.OnMessage or StreamOptions.OnRecord
+	clone      func(R) R                         // shares nothing with the record
 }
 
-// attach gives a message its hooks and returns the record for the handler and for the key functions. If there is a hook, that is
-// a copy, because the hook must not get what the handler has changed.
-func (h hooks[R]) attach(m *message, record R) (given R) {
-	given = record
-	if h.context != nil || h.deadLetter != nil || h.onOutcome != nil {
-		given = h.clone(record)
-	}
+// hasHooks says which hooks the user has set.
+type hasHooks struct{ context, deadLetter, ended bool }
 
-	if h.context != nil {
-		m.derive = func(ctx context.Context) context.Context { return h.context(ctx, record) }
-	}
-
-	if h.deadLetter != nil {
-		m.deadLetter = func(ctx context.Context, cause error) error { return h.deadLetter(ctx, h.clone(record), cause) }
-	}
-
-	if h.onOutcome != nil {
-		m.onOutcome = func(ctx context.Context, o Outcome) { h.onOutcome(ctx, record, o) }
-	}
-
-	return given
+func (f *hookFuncs[R]) has() hasHooks {
+	return hasHooks{context: f.context != nil, deadLetter: f.deadLetter != nil, ended: f.ended != nil}
 }
+
+// of returns the hooks of a record, and the record for the handler and for the key functions. If there is a hook, that is a copy,
+// because the hook must not get what the handler has changed.
+func (f *hookFuncs[R]) of(record R) (h hooks, given R) {
+	if f.has() == (hasHooks{}) {
+		return nil, record
+	}
+
+	return &recordHooks[R]{f, record}, f.clone(record)
+}
+
+// recordHooks are the hooks of one message or record.
+type recordHooks[R any] struct {
+	funcs  *hookFuncs[R]
+	record R
+}
+
+func (h *recordHooks[R]) messageContext(ctx context.Context) context.Context {
+	return h.funcs.context(ctx, h.record)
+}
+
+func (h *recordHooks[R]) deadLetter(ctx context.Context, cause error) error {
+	return h.funcs.deadLetter(ctx, h.funcs.clone(h.record), cause)
+}
+
+func (h *recordHooks[R]) ended(ctx context.Context, o Outcome) { h.funcs.ended(ctx, h.record, o) }
 
 // clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter
 // hook.

@@ -59,7 +59,7 @@ func (w *wrapper) take(m *message, parts []part) (others []*message) {
 		if i > 0 {
 			one = &message{
 				SQSMessage: m.SQSMessage, group: m.group, fifo: m.fifo, unclaimed: m.unclaimed, receives: m.receives, failed: true, // until proven done
-				deadLetter: m.deadLetter, onOutcome: m.onOutcome, derived: m.derived, quest: quest{begun: true, ended: true},
+				hooks: m.hooks, derived: m.derived, quest: quest{begun: true, ended: true},
 				place: m.place,
 			}
 			one.work = w.workOf(one)

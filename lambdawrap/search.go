@@ -193,7 +193,7 @@ func (s *search) find(m *message) {
 
 	ctx := s.starting
 
-	if m.derive != nil {
+	if s.has.context {
 		own := s.deriveContext(s.starting, m)
 
 		keyContext, cancel := context.WithCancel(own)
@@ -207,7 +207,7 @@ func (s *search) find(m *message) {
 		return
 	}
 
-	if err = errExited; m.open != nil {
+	if err = errExited; s.opts.Envelope != nil {
 		parts, err = s.callOpen(ctx, m)
 	} else {
 		number := ""
@@ -227,7 +227,7 @@ func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err er
 		}
 	}()
 
-	parts, err = m.open(ctx)
+	parts, err = s.openEnvelope(ctx, m)
 	if err != nil && s.starting.Err() != nil {
 		err = errNoKeyInTime
 	}
@@ -240,7 +240,7 @@ func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err er
 func (s *search) deriveContext(ctx context.Context, m *message) context.Context {
 	answer := make(chan context.Context, 1)
 	err := await(ctx, func() error {
-		own := m.derive(s.work)
+		own := m.hooks.messageContext(s.work)
 		if own == nil {
 			return errNoContext
 		}
@@ -317,7 +317,7 @@ func (s *search) conclude(m *message) {
 	isNew := s.begins(m)
 	s.mu.Unlock()
 
-	if isNew && m.derive != nil { // what measures the message needs its context also if it ends like this
+	if isNew && s.has.context { // what measures the message needs its context also if it ends like this
 		waiting, cancel := s.answerContext(s.work)
 		s.deriveContext(waiting, m)
 		cancel()

@@ -38,9 +38,8 @@ func SQS(
 func (w *wrapper) serve(
 	work func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	if w.opts.Envelope != nil {
-		w.open = w.openEnvelope
-	}
+	w.hooks = hookFuncs[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}
+	w.has = w.hooks.has()
 
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
 		wrongEvent, messages := checkMessages(event), w.plan(event)

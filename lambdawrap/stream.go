@@ -69,6 +69,7 @@ type stream[R any] struct {
 	wrapper  *wrapper
 	opts     StreamOptions[R] // with the default key
 	handler  func(context.Context, R) error
+	hooks    hookFuncs[R]
 	reported atomic.Pointer[map[string]string] // what the last answer named; an event of other shards may have come since
 }
 
@@ -105,6 +106,9 @@ func (s *stream[R]) wrap(
 	s.wrapper = newWrapper(store, &Options{
 		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
 	}, optsName)
+
+	s.hooks = hookFuncs[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}
+	s.wrapper.has = s.hooks.has()
 
 	if s.opts.Aggregated && s.open == nil {
 		s.wrapper.invalid = errors.Join(s.wrapper.invalid,
@@ -190,7 +194,8 @@ func (s *stream[R]) plan(units []unit[R]) []*message {
 			m.receives = 2
 		}
 
-		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, p.record)
+		hooks, given := s.hooks.of(p.record)
+		m.hooks = hooks
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
 		m.find = func(ctx context.Context) (schedule.Work, error) {
 			if p.noKey != nil {

@@ -29,7 +29,7 @@ func (v *invocation) follow(m *message, decided schedule.Action) {
 	o = v.endOf(m, decided)
 	m.end = o.ofDuplicate()
 
-	if m.onOutcome != nil || o.permanent && m.deadLetter != nil { // the key is freed before the hook runs, because a hook may take long
+	if v.has.ended || o.permanent && v.has.deadLetter { // the key is freed before the hook runs, because a hook may take long
 		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 
@@ -174,7 +174,7 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 	switch o.name {
 	case "": // until the work is settled, an effect counts as unrecorded
-		if err != nil && (!panicerror.IsPermanent(err) || m.deadLetter == nil) {
+		if err != nil && (!panicerror.IsPermanent(err) || !v.has.deadLetter) {
 			v.step(func(s *schedule.Schedule) { s.Failed(m.index) })
 		}
 
@@ -295,7 +295,7 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 	m.failed = !o.done
 	err := o.err
 
-	if o.permanent && m.deadLetter != nil {
+	if o.permanent && v.has.deadLetter {
 		err = v.deadLetter(ctx, end, m, o.err)
 	}
 
@@ -312,7 +312,7 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 		v.spawn(func() { v.hide(ctx, m) })
 	}
 
-	if m.onOutcome != nil {
+	if v.has.ended {
 		v.callOnOutcome(ctx, m, o.name)
 	}
 }

@@ -2,11 +2,12 @@ package lambdawrap
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
@@ -15,9 +16,10 @@ import (
 // wrapper is one wrapped handler.
 type wrapper struct {
 	store         *idemddb.Store
-	engine        *engine.Engine                                  // of the Store
-	handler       Handler                                         // of SQS
-	open          func(context.Context, *message) ([]part, error) // the envelope of a message; nil without Options.Envelope
+	engine        *engine.Engine               // of the Store
+	handler       Handler                      // of SQS
+	hooks         hookFuncs[events.SQSMessage] // of queues
+	has           hasHooks
 	opts          Options
 	optsName      string // of the type of the options that the user set, for errors
 	reserve       time.Duration

@@ -201,15 +201,15 @@ var streamMutants = []mutant{
 	{
 		why:  "the handler of a stream and its dead-letter hook share the record",
 		file: "lambdawrap/message.go",
-		old:  `given = h.clone(record)`,
-		new:  `given = record`,
+		old:  `return &recordHooks[R]{f, record}, f.clone(record)`,
+		new:  `return &recordHooks[R]{f, record}, record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheRecordOfAStreamAsItArrived",
 	},
 	{
 		why:  "a record that will never succeed stops its shard although there is a hook",
 		file: "lambdawrap/message.go",
-		old:  `if h.deadLetter != nil {`,
-		new:  `if h.deadLetter != nil && h.context != nil {`,
+		old:  `deadLetter: f.deadLetter != nil,`,
+		new:  `deadLetter: f.deadLetter != nil && f.context != nil,`,
 		pkg:  "lambdawrap", run: "TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce",
 	},
 }
