@@ -140,10 +140,12 @@ func (c *Claim) mustExist() {
 
 // isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
 func (c *Claim) isHeld() bool {
+	now := c.store.opts.Now() // the user's code, which may ask for the claim
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
+	return !c.settling && c.lost == nil && c.lease.After(now)
 }
 
 // lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
@@ -155,10 +157,12 @@ func (c *Claim) lastsUntil(deadline time.Time) bool {
 
 // left returns how long the lease lasts from now on.
 func (c *Claim) left() time.Duration {
+	now := c.store.opts.Now()
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.lease.Sub(c.store.opts.Now())
+	return c.lease.Sub(now)
 }
 
 func (c *Claim) isSettling() bool {

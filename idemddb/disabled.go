@@ -16,7 +16,9 @@ func (s *Store) Disabled() bool { s.mustExist(); return s.disabled }
 
 // observeDisabled emits the event KindDisabled, once.
 func (s *Store) observeDisabled(ctx context.Context) {
-	s.disabledOnce.Do(func() { s.opts.Observe(ctx, Event{Kind: KindDisabled}) })
+	if !s.disabledTold.Swap(true) {
+		s.opts.Observe(ctx, Event{Kind: KindDisabled})
+	}
 }
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.

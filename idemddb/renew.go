@@ -31,6 +31,7 @@ type renewer struct {
 func (c *Claim) startRenewal(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	r := &renewer{claim: c, deadline: deadline, cancel: cancel}
+	pause := c.left() - c.store.opts.Lease/2
 
 	r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
 	defer r.mu.Unlock()
@@ -39,7 +40,7 @@ func (c *Claim) startRenewal(ctx context.Context, deadline time.Time) (work cont
 	c.renewer = r
 	c.mu.Unlock()
 
-	r.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { r.fire(work) })
+	r.timer = time.AfterFunc(pause, func() { r.fire(work) })
 
 	return work, r.stop
 }
@@ -183,11 +184,13 @@ func (c *Claim) joinRenewal() {
 
 // resume lets the renewal go on after a settlement that wrote nothing.
 func (r *renewer) resume() {
+	pause := max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2) //nolint:mnd // the same pause as in next
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	if !r.stopped {
-		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // the same pause as in next
+		r.timer.Reset(pause)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -63,8 +63,8 @@ type Store struct {
 	engine  *engine.Engine // sends the writes of the records
 	targets delivery.Targets
 
-	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	disabledOnce sync.Once // emits the event KindDisabled
+	disabled     bool        // IDEMDDB_DISABLED: every claim is won, nothing is sent
+	disabledTold atomic.Bool // the event KindDisabled is emitted
 }
 
 // New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not

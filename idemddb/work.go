@@ -166,12 +166,14 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 // hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not
 // count: only Settle writes them.
 func (w *Work) hasEffect(err error) bool {
+	isPermanent := panicerror.IsPermanent(err) // it may call methods of the user's error, which may stage
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
 	nothing := w.effects.isEmpty() && w.failed == nil
 
-	return w.claim != nil && (err == nil && nothing || panicerror.IsPermanent(err))
+	return w.claim != nil && (err == nil && nothing || isPermanent)
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.

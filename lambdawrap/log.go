@@ -174,10 +174,10 @@ func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err er
 		}
 	}()
 
-	w.reserveWarned.Do(func() {
+	if !w.reserveWarned.Swap(true) {
 		w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
 			"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
-	})
+	}
 
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -29,7 +30,7 @@ type wrapper struct {
 	invalid       error // what is wrong with the options; answered to every invocation, so that no message is lost
 
 	durations     durations // of the handlers that succeeded
-	reserveWarned sync.Once
+	reserveWarned atomic.Bool
 
 	// The keys on which the invocations of this wrapper work, each with a channel that is closed when the work ends. Where several
 	// invocations overlap in one process, a message can come whose key another one of them works on: it waits for the end of that

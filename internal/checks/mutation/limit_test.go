@@ -271,7 +271,7 @@ var limitMutants = []mutant{
 	{
 		why:  "a permanent failure whose record does not get through is not in trouble",
 		file: "idemddb/work.go",
-		old:  `w.claim != nil && (err == nil && nothing || panicerror.IsPermanent(err))`,
+		old:  `w.claim != nil && (err == nil && nothing || isPermanent)`,
 		new:  `w.claim != nil && err == nil && nothing`,
 		pkg:  "lambdawrap", run: "TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither",
 	},

@@ -26,8 +26,8 @@ var optimisticMutants = []mutant{
 	{
 		why:  "staged effects that are not committed hold up other messages",
 		file: "idemddb/work.go",
-		old:  `return w.claim != nil && (err == nil && nothing || panicerror.IsPermanent(err))`,
-		new:  `return err == nil && (w.claim == nil || nothing) || panicerror.IsPermanent(err)`,
+		old:  `return w.claim != nil && (err == nil && nothing || isPermanent)`,
+		new:  `return err == nil && (w.claim == nil || nothing) || isPermanent`,
 		pkg:  "lambdawrap", run: "TestFailuresThatCannotBeReleasedStopNoOtherMessage",
 	},
 	{
