@@ -52,7 +52,11 @@ func Do[T any](
 		with.SkipResult = false
 	}
 
-	value, rec, err := perform(ctx, s, key, &with, func(ctx context.Context, _ *Work) (T, error) { return fn(ctx) }, strictjson.Marshal[T])
+	t := task[T]{
+		store: s, key: key, opts: &with, fn: func(ctx context.Context, _ *Work) (T, error) { return fn(ctx) }, encode: strictjson.Marshal[T],
+	}
+
+	value, rec, err := t.perform(ctx)
 	if rec != nil && err == nil {
 		return replay[T](rec, &with)
 	}

@@ -50,9 +50,13 @@ func Run(
 		return nil, keyError("run", key, errOptimistic)
 	}
 
-	_, rec, err := perform(ctx, s, key, &with, func(ctx context.Context, w *Work) ([]byte, error) {
-		return fn(ctx, w.Claim())
-	}, func(result []byte) ([]byte, error) { return result, nil })
+	t := task[[]byte]{
+		store: s, key: key, opts: &with,
+		fn:     func(ctx context.Context, w *Work) ([]byte, error) { return fn(ctx, w.Claim()) },
+		encode: func(result []byte) ([]byte, error) { return result, nil },
+	}
+
+	_, rec, err := t.perform(ctx)
 
 	if err != nil {
 		return nil, err
@@ -68,28 +72,34 @@ func Run(
 var errDurable = errors.New("its context is that of the handler of a durable function, which runs again with each invocation and would wait for " +
 	"itself; nothing ran: call it in a step, with the context of the step and a key that the handler made (lambdawrap.DurableKey)")
 
-// perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil
-// is the answer: another run of the work has completed the key.
-func perform[T any](
-	ctx context.Context, s *Store, key string, opts *ClaimOptions,
-	fn func(context.Context, *Work) (T, error), encode func(T) ([]byte, error),
-) (value T, rec *Record, err error) {
+// task is the work of a key, with a value of the type T.
+type task[T any] struct {
+	store  *Store
+	key    string
+	opts   *ClaimOptions
+	fn     func(context.Context, *Work) (T, error)
+	encode func(T) ([]byte, error)
+}
+
+// perform does the work, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the
+// answer: another run of the work has completed the key.
+func (t *task[T]) perform(ctx context.Context) (value T, rec *Record, err error) {
 	if _, isDurable := durable.Execution(ctx); isDurable {
-		return value, nil, keyError("run", key, errDurable)
+		return value, nil, keyError("run", t.key, errDurable)
 	}
 
-	work, e := s.Begin(ctx, key, opts)
+	work, e := t.store.Begin(ctx, t.key, t.opts)
 	if work == nil {
-		return value, e.Record, opts.replayed(ctx, e)
+		return value, e.Record, t.opts.replayed(ctx, e)
 	}
 
-	value, result, err := run(ctx, work, fn, encode)
+	value, result, err := t.run(ctx, work)
 
 	switch e = work.Settle(ctx, result, err); {
 	case e.BySelf:
 		return value, nil, err
 	case e.Record != nil:
-		return value, e.Record, opts.replayed(ctx, Ending{Record: e.Record})
+		return value, e.Record, t.opts.replayed(ctx, Ending{Record: e.Record})
 	case e.Done:
 		return value, nil, nil
 	default:
@@ -110,9 +120,7 @@ func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
 
 // run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it,
 // the work is done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
-func run[T any](
-	ctx context.Context, work *Work, fn func(context.Context, *Work) (T, error), encode func(T) ([]byte, error),
-) (value T, result []byte, err error) {
+func (t *task[T]) run(ctx context.Context, work *Work) (value T, result []byte, err error) {
 	cause, returned := errors.New("the work panicked or ended its goroutine"), false
 
 	defer func() {
@@ -121,9 +129,9 @@ func run[T any](
 		}
 	}()
 
-	if value, err = fn(work.Context(ctx), work); err == nil {
+	if value, err = t.fn(work.Context(ctx), work); err == nil {
 		cause, work.omitted = nil, errNotEncoded
-		result, work.omitted = encode(value)
+		result, work.omitted = t.encode(value)
 	}
 
 	returned = true

@@ -28,8 +28,10 @@ func DynamoDBStream(
 		sequence: func(r events.DynamoDBEventRecord) string { return r.Change.SequenceNumber },
 		group:    streamrecord.Item,
 		clone:    streamrecord.Copy,
+		optsName: "StreamOptions",
+		key:      DynamoDBRecordID,
 	}
-	s.wrap(store, h, opts, "StreamOptions", DynamoDBRecordID)
+	s.wrap(store, h, opts)
 
 	return func(ctx context.Context, event events.DynamoDBEvent) (response events.DynamoDBEventResponse, err error) {
 		response.BatchItemFailures = []events.DynamoDBBatchItemFailure{}

@@ -55,7 +55,7 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 		return nil
 	})
 	if err != nil {
-		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
+		v.log(ctx, m, line{slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", name, err})
 	}
 }
 

@@ -102,12 +102,12 @@ func Kafka(
 
 	s := &stream[KafkaRecord]{
 		group: func(r KafkaRecord) string { return r.Topic + "-" + strconv.FormatInt(r.Partition, 10) },
-		clone: KafkaRecord.clone,
+		clone: KafkaRecord.clone, optsName: "KafkaOptions", key: KafkaRecordID,
 	}
 	s.wrap(store, h, &StreamOptions[KafkaRecord]{
 		DeadLetter: o.DeadLetter, Key: o.Key, Logger: o.Logger, OnRecord: o.OnRecord, RecordContext: o.RecordContext, Reserve: o.Reserve,
 		Timeout: o.Timeout, Workers: o.Workers,
-	}, "KafkaOptions", KafkaRecordID)
+	})
 
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
 		units, wrongEvent := kafkaUnits(event, o.Cluster)

@@ -50,9 +50,11 @@ func Kinesis(
 
 			return r
 		},
-		open: openAggregate,
+		open:     openAggregate,
+		optsName: "StreamOptions",
+		key:      KinesisRecordID,
 	}
-	s.wrap(store, h, opts, "StreamOptions", KinesisRecordID)
+	s.wrap(store, h, opts)
 
 	return func(ctx context.Context, event events.KinesisEvent) (response events.KinesisEventResponse, err error) {
 		response.BatchItemFailures = []events.KinesisBatchItemFailure{}

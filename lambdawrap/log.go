@@ -16,20 +16,20 @@ import (
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
 func (w *wrapper) report(ctx context.Context, m *message, o outcome, err error) {
-	level := levelOf(o.name, err)
+	l := line{level: levelOf(o.name, err), text: "the message is reported failed", outcome: o.name, err: err}
 
 	switch {
 	case o.name == OutcomeEmpty:
-		w.log(ctx, level, "the message is done, because there is nothing to do", m, o.name, err)
+		l.text = "the message is done, because there is nothing to do"
 	case o.done:
-		w.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
+		l.text = "the message is done, but its record is not as it should be"
 	case !m.failed:
-		w.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
+		l.text = "the message was given to the dead-letter hook"
 	case o.permanent && w.has.deadLetter:
-		w.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
-	default:
-		w.log(ctx, level, "the message is reported failed", m, o.name, err)
+		l.level, l.text = slog.LevelError, "the message is reported failed, because the dead-letter hook failed"
 	}
+
+	w.log(ctx, m, l)
 }
 
 // programError is an error in the program or in its options. A client cannot mend it, and the log line has the level ERROR.
@@ -58,10 +58,18 @@ func levelOf(name Outcome, err error) slog.Level {
 	return slog.LevelWarn
 }
 
-func (w *wrapper) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
-	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.asks.Key, name, err)...)
+// line is a line of the log about a message.
+type line struct {
+	level   slog.Level
+	text    string
+	outcome Outcome // "" if the line does not say how the message ended
+	err     error
+}
 
-	w.logger().LogAttrs(ctx, level, text, attrs...)
+func (w *wrapper) log(ctx context.Context, m *message, l line) {
+	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.asks.Key, l.outcome, l.err)...)
+
+	w.logger().LogAttrs(ctx, l.level, l.text, attrs...)
 }
 
 // attrsOf say how the work of a key ended. What is empty is left out.

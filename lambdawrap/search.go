@@ -96,21 +96,28 @@ func (s *search) reportAll() {
 
 // report reports the keys of messages to the schedule.
 func (s *search) report(messages ...*message) {
-	s.step(func(schedule *schedule.Schedule) {
+	s.step(func(plan *schedule.Schedule) {
 		for _, m := range messages {
 			if len(m.parts) > 0 {
-				s.split(schedule, m)
+				s.split(plan, m)
 			}
 
-			for _, m := range append([]*message{m}, m.parts...) {
-				if m.noKey != nil {
-					schedule.Keyless(m.index)
-				} else {
-					schedule.Found(m.index, m.asks)
-				}
+			m.reportKey(plan)
+
+			for _, part := range m.parts {
+				part.reportKey(plan)
 			}
 		}
 	})
+}
+
+// reportKey reports the key of a message to the schedule, or that it has none.
+func (m *message) reportKey(plan *schedule.Schedule) {
+	if m.noKey != nil {
+		plan.Keyless(m.index)
+	} else {
+		plan.Found(m.index, m.asks)
+	}
 }
 
 // isOver waits for the end of the search, but not for longer than this, and reports whether it has come.
@@ -326,6 +333,6 @@ func (s *search) conclude(m *message) {
 	s.fill(m, func() { m.noKey = errNoKeyInTime })
 
 	if err := m.quest.hookFailure; err != nil {
-		s.log(s.work, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+		s.log(s.work, m, line{slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", "", err})
 	}
 }

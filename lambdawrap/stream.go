@@ -66,6 +66,9 @@ type stream[R any] struct {
 	clone    func(R) R                 // shares nothing with the record
 	open     func(R) (units []unit[R]) // the units of work of an aggregated record, none for any other one; nil for a stream without them
 
+	optsName string                                   // the type of the user's options, as errors name it
+	key      func(context.Context, R) (string, error) // the default of StreamOptions.Key
+
 	wrapper  *wrapper
 	opts     StreamOptions[R] // with the default key
 	handler  func(context.Context, R) error
@@ -86,10 +89,8 @@ type unit[R any] struct {
 // would send it again at once, and each of these deliveries would be in vain.
 const streamWait = 24 * time.Hour
 
-// wrap takes the user's handler and options, which have the type optsName for the user. key is the default of StreamOptions.Key.
-func (s *stream[R]) wrap(
-	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], optsName string, key func(context.Context, R) (string, error),
-) {
+// wrap takes the user's handler and options.
+func (s *stream[R]) wrap(store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R]) {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}
@@ -99,13 +100,13 @@ func (s *stream[R]) wrap(
 	}
 
 	if s.opts.Key == nil {
-		s.opts.Key = key
+		s.opts.Key = s.key
 	}
 
 	s.handler = h
 	s.wrapper = newWrapper(store, &Options{
 		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
-	}, optsName)
+	}, s.optsName)
 
 	s.hooks = hookFuncs[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}
 	s.wrapper.has = s.hooks.has()

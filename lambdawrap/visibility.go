@@ -50,7 +50,7 @@ func (v *invocation) hide(ctx context.Context, m *message) {
 		return nil
 	})
 	if err != nil {
-		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
+		v.log(ctx, m, line{slog.LevelWarn, "the message comes back after its queue's visibility time-out", "", err})
 	}
 }
 
@@ -71,7 +71,7 @@ func (v *invocation) pauseOf(m *message) int32 {
 	}()
 
 	if err != nil {
-		v.log(v.keys.work, slog.LevelError, "Options.Backoff failed; the message has the default pause", m, "", err)
+		v.log(v.keys.work, m, line{slog.LevelError, "Options.Backoff failed; the message has the default pause", "", err})
 
 		return queue.Backoff(m.receives)
 	}

@@ -28,24 +28,8 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
 
-	condition, filter, b, err := db.bindReading(in.KeyConditionExpression, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	p, err := db.pageOf(s, in)
 	if err != nil {
-		return nil, err
-	}
-
-	if err := s.checkKeyCondition(b, condition); err != nil {
-		return nil, err
-	}
-
-	if err := s.checkFilter(b, filter); err != nil {
-		return nil, err
-	}
-
-	p := &page{
-		source: s, match: b.matcher(condition), filter: b.matcher(filter), backward: in.ScanIndexForward != nil && !*in.ScanIndexForward,
-		limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead,
-	}
-	if err := p.check(); err != nil {
 		return nil, err
 	}
 
@@ -70,8 +54,38 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 	}, nil
 }
 
-// bindReading parses and binds the two expressions of a Query or a Scan, each of which may be missing.
-func (db *DB) bindReading(condition, filter *string, names map[string]string, values item) (c, f *expr, b *binding, err error) {
+// pageOf returns what a Query asks of a table or of an index.
+func (db *DB) pageOf(s source, in *dynamodb.QueryInput) (*page, error) {
+	r, err := db.bindReading(in.KeyConditionExpression, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkKeyCondition(r.binding, r.condition); err != nil {
+		return nil, err
+	}
+
+	if err := s.checkFilter(r.binding, r.filter); err != nil {
+		return nil, err
+	}
+
+	p := &page{
+		source: s, match: r.matcher(r.condition), filter: r.matcher(r.filter), backward: in.ScanIndexForward != nil && !*in.ScanIndexForward,
+		limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead,
+	}
+
+	return p, p.check()
+}
+
+// readExpressions are the expressions of a Query or a Scan, nil for one that is missing.
+type readExpressions struct {
+	*binding
+
+	condition, filter *expr
+}
+
+// bindReading parses and binds the expressions.
+func (db *DB) bindReading(condition, filter *string, names map[string]string, values item) (r readExpressions, err error) {
 	var used []parsed
 
 	for _, e := range []*string{condition, filter} {
@@ -80,25 +94,25 @@ func (db *DB) bindReading(condition, filter *string, names map[string]string, va
 		}
 	}
 
-	if b, err = bind(names, values, used...); err != nil {
-		return nil, nil, nil, err
+	if r.binding, err = bind(names, values, used...); err != nil {
+		return r, err
 	}
 
 	for _, e := range used {
-		if err := b.check(e.condition); err != nil {
-			return nil, nil, nil, err
+		if err := r.check(e.condition); err != nil {
+			return r, err
 		}
 	}
 
 	if filter != nil {
-		f = used[len(used)-1].condition
+		r.filter = used[len(used)-1].condition
 	}
 
 	if condition != nil {
-		c = used[0].condition
+		r.condition = used[0].condition
 	}
 
-	return c, f, b, nil
+	return r, nil
 }
 
 // matcher returns a function that evaluates the expression, nil for a missing expression.

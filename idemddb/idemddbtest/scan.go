@@ -26,7 +26,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 		return nil, invalid("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
 	}
 
-	_, filter, b, err := db.bindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	expressions, err := db.bindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 		return nil, err
 	}
 
-	p := &page{source: s, match: segment, filter: b.matcher(filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
+	p := &page{source: s, match: segment, filter: expressions.matcher(expressions.filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
 	if err := p.check(); err != nil {
 		return nil, err
 	}

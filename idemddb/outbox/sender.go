@@ -24,7 +24,7 @@ type sender struct {
 
 // Send implements idemddb.Sender.
 func (s *sender) Send(ctx context.Context, target string, ms []idemddb.Message) []error {
-	answers := make([]error, len(ms))
+	all := sending{target, ms, make([]error, len(ms))}
 
 	waiting := make([]int, len(ms)) // places in ms, in their order
 	for i := range ms {
@@ -35,17 +35,24 @@ func (s *sender) Send(ctx context.Context, target string, ms []idemddb.Message) 
 		batch, rest := s.next(ms, waiting)
 
 		for n, err := range s.sendBatch(ctx, pick(ms, batch)) {
-			answers[batch[n]] = answer(target, err)
+			all.answers[batch[n]] = answer(target, err)
 		}
 
 		if s.fifo {
-			rest = holdBack(target, ms, answers, batch, rest)
+			rest = all.holdBack(batch, rest)
 		}
 
 		waiting = rest
 	}
 
-	return answers
+	return all.answers
+}
+
+// sending is one call of Send.
+type sending struct {
+	target  string
+	ms      []idemddb.Message
+	answers []error // one for each message
 }
 
 // next splits the waiting messages into those of the next request and the rest. The first one always goes: if it is too large
@@ -110,21 +117,19 @@ func (s *sender) try(ctx context.Context, ms []idemddb.Message) ([]error, error)
 
 // holdBack takes those messages out of rest that stand behind a failure in their message group. Their answers are not permanent,
 // even if the failure is: when the message before them is parked, they are the next.
-func holdBack(target string, ms []idemddb.Message, answers []error, batch, rest []int) []int {
+func (s *sending) holdBack(batch, rest []int) (kept []int) {
 	stopped := map[string]string{} // the id of the failed message, by group
 
 	for _, i := range batch {
-		if answers[i] != nil {
-			stopped[group(ms[i])] = ms[i].ID
+		if s.answers[i] != nil {
+			stopped[group(s.ms[i])] = s.ms[i].ID
 		}
 	}
 
-	var kept []int
-
 	for _, i := range rest {
-		if id, ok := stopped[group(ms[i])]; ok {
-			answers[i] = fmt.Errorf("outbox: %s: not tried: message %s stands before it in its message group and is not known to be sent",
-				target, id)
+		if id, ok := stopped[group(s.ms[i])]; ok {
+			s.answers[i] = fmt.Errorf("outbox: %s: not tried: message %s stands before it in its message group and is not known to be sent",
+				s.target, id)
 		} else {
 			kept = append(kept, i)
 		}

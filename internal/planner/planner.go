@@ -142,11 +142,11 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 		p.gate.land(now, f, p.times[transactions].t(), lot)
 	}
 
-	isAnswered := slices.Contains(answers, Done)
+	l := landing{now, lot, slices.Contains(answers, Done)}
 	p.takeOff(f)
 
 	for i, answer := range answers {
-		if w := f.Writes[i]; w.flight == f && !p.landed(now, w, answer, isAnswered, lot) {
+		if w := f.Writes[i]; w.flight == f && !p.landed(l, w, answer) {
 			over = append(over, w)
 		}
 	}
@@ -240,8 +240,15 @@ func (p *Planner) release(f *Flight, w *Write) {
 	}
 }
 
+// landing is the end of a flight. It is the same for all of its writes.
+type landing struct {
+	now        time.Time
+	lot        float64 // as for Land
+	isAnswered bool    // DynamoDB has answered one of the writes
+}
+
 // landed takes the answer to one write. It returns false if the write has no answer and its time is over.
-func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool, lot float64) bool {
+func (p *Planner) landed(l landing, w *Write, answer Answer) bool {
 	w.tries++
 	w.isSeen = answer == AtOnce
 
@@ -251,29 +258,29 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 
 		return true
 	case AtOnce, Gated:
-		p.wait(now, w)
+		p.wait(l.now, w)
 
 		return true
 	case AloneNow:
 		w.IsAlone = true
-		p.wait(now, w)
+		p.wait(l.now, w)
 
 		return true
 	case NotNow, Refused:
 	}
 
-	if w.isOver(now, answer) {
+	if w.isOver(l.now, answer) {
 		p.end(w)
 
 		return false
 	}
 
-	if isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
+	if l.isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
 		w.shared++
 		w.IsAlone = w.shared >= maxShared
 	}
 
-	p.rest(now, w, lot)
+	p.rest(l.now, w, l.lot)
 
 	return true
 }

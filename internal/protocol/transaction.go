@@ -118,8 +118,8 @@ func (j *Joined) ReadCancelled(reasons []types.CancellationReason) ([]Cancelled,
 	err := errors.New("the transaction was cancelled: " + textOf(reasons))
 
 	for i, p := range j.parts {
-		records := p.items() - len(p.Effects)
-		read[i] = j.readPart(&p, rest[:records], rest[records:p.items()], reasons[len(reasons)-len(j.sums):], err)
+		read[i] = j.readPart(&p, rest[:p.items()], reasons[len(reasons)-len(j.sums):])
+		read[i].Err = err
 		rest = rest[p.items():]
 	}
 
@@ -135,13 +135,12 @@ func (p *Part) items() int {
 	return 1 + len(p.Effects)
 }
 
-// readPart reads the reasons of one part. A refused effect beside a conflict of the record can be an earlier try of the same
-// transaction, seen half-way, so only a clean answer counts. A refused sum of several parts does not say whose number it refuses,
-// so each of them must be sent by itself.
-func (j *Joined) readPart(p *Part, record, effects, sums []types.CancellationReason, cancelled error) Cancelled {
-	c := Cancelled{Answer: Answer{Outcome: Unprocessed, Err: cancelled}}
-	effects = slices.Clip(effects)
-	isJoint := false
+// readPart reads the reasons of one part's own items and of all sums. A refused effect beside a conflict of the record can be an
+// earlier try of the same transaction, seen half-way, so only a clean answer counts. A refused sum of several parts does not say
+// whose number it refuses, so each of them must be sent by itself.
+func (j *Joined) readPart(p *Part, own, sums []types.CancellationReason) (c Cancelled) {
+	records := len(own) - len(p.Effects)
+	record, effects, isJoint := own[:records], slices.Clip(own[records:]), false
 
 	for i := range p.Adds {
 		at := indexOfSum(j.sums, &p.Adds[i])
@@ -149,18 +148,9 @@ func (j *Joined) readPart(p *Part, record, effects, sums []types.CancellationRea
 		isJoint = isJoint || j.sums[at].parts > 1 && isRefusal(sums[at])
 	}
 
-	for i, r := range effects {
-		if isConflict(r) {
-			c.Conflicts = append(c.Conflicts, i)
-		} else if isTransient(r) {
-			c.IsHeld = true
-		}
-	}
+	c.noteConflicts(record, effects)
 
-	c.IsHeld = c.IsHeld || slices.ContainsFunc(record, isTransient)
-	c.IsConflict = len(c.Conflicts) > 0 || slices.ContainsFunc(record, isConflict)
-
-	switch {
+	switch c.Outcome = Unprocessed; {
 	case len(record) > 0 && aws.ToString(record[0].Code) == ConditionFailed:
 		c.Outcome, c.Item = Refused, record[0].Item
 	case c.IsHeld, len(c.Conflicts) > 0:
@@ -175,6 +165,20 @@ func (j *Joined) readPart(p *Part, record, effects, sums []types.CancellationRea
 	}
 
 	return c
+}
+
+// noteConflicts notes for what the part must wait: items that other transactions held, and those that were throttled.
+func (c *Cancelled) noteConflicts(record, effects []types.CancellationReason) {
+	for i, r := range effects {
+		if isConflict(r) {
+			c.Conflicts = append(c.Conflicts, i)
+		} else if isTransient(r) {
+			c.IsHeld = true
+		}
+	}
+
+	c.IsHeld = c.IsHeld || slices.ContainsFunc(record, isTransient)
+	c.IsConflict = len(c.Conflicts) > 0 || slices.ContainsFunc(record, isConflict)
 }
 
 // firstRefused returns the refusal of the first effect that was refused.

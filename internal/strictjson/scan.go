@@ -22,11 +22,8 @@ func checkNumbers(text string) error {
 		case c == '"':
 			s.string()
 		case c == '-' || '0' <= c && c <= '9':
-			number := s.scalar()
-			if strings.ContainsAny(number, "eE") {
-				if _, err := canonicalNumber(number); err != nil {
-					return fmt.Errorf("has a number that ends at byte %d, %w", s.at, err)
-				}
+			if err := checkNumber(s.scalar()); err != nil {
+				return fmt.Errorf("has a number that ends at byte %d, %w", s.at, err)
 			}
 		default:
 			s.at++
@@ -34,6 +31,17 @@ func checkNumbers(text string) error {
 	}
 
 	return nil
+}
+
+// checkNumber returns an error if a number has too large an exponent.
+func checkNumber(number string) error {
+	if !strings.ContainsAny(number, "eE") {
+		return nil
+	}
+
+	_, err := canonicalNumber(number)
+
+	return err
 }
 
 // member returns the text of an object's member.

@@ -81,7 +81,7 @@ var searchMutants = []mutant{
 	{
 		why:  "what else stands in an envelope is forgotten",
 		file: "lambdawrap/search.go",
-		old:  `s.split(schedule, m)`,
+		old:  `s.split(plan, m)`,
 		new:  `m.parts = nil`,
 		pkg:  "lambdawrap", run: "TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre",
 	},
