@@ -67,6 +67,7 @@ type committing struct {
 	value   types.AttributeValue // the result: nil, B, M for one that is kept elsewhere, or NULL for one that is omitted
 	omitted error                // why the result is omitted
 	done    record.Stored        // as it was committed
+	old     *record.Stored       // one past its retention, in whose place the next try puts a whole new record; nil for none
 	maxWait time.Duration        // ClaimOptions.Wait
 	known   bool                 // a cached record answers, so nothing is sent
 
@@ -97,7 +98,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		defer cancel()
 
 		hold := min(commitWait, time.Until(p.End)/2) //nolint:mnd // half of the time that it has is for sending it
-		c.begun = c.begin(write, p, c.recordItem, hold)
+		c.begun = c.begin(write, p, hold)
 	}
 }
 
@@ -150,7 +151,10 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 
 	a.Tx = newTx()
 
-	return &committing{acquisition: *a, maxWait: opts.Wait, write: jointWrite{token: a.Tx}}, nil
+	c := &committing{acquisition: *a, maxWait: opts.Wait, write: jointWrite{token: a.Tx}}
+	c.write.source = c
+
+	return c, nil
 }
 
 // run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.
@@ -161,7 +165,7 @@ func (c *committing) run(ctx context.Context) {
 	c.repeatWhileChanged(ctx, &p, func() {
 		begun := c.begun
 		if c.begun = nil; begun == nil {
-			begun = c.begin(ctx, p, c.recordItem, 0)
+			begun = c.begin(ctx, p, 0)
 		}
 
 		c.readAnswer(c.write.wait(ctx, begun))
@@ -170,13 +174,7 @@ func (c *committing) run(ctx context.Context) {
 }
 
 // begin begins the write of the record and the effects. The write waits for others of its group for up to hold.
-func (c *committing) begin(
-	ctx context.Context, p planner.Policy, record func() *types.TransactWriteItem, hold time.Duration,
-) *engine.Pending {
-	c.write.applied = c.expectSending
-	c.write.look, c.write.hasEnded = c.look, c.hasEnded
-	c.write.build = func() protocol.Part { return c.effects.part(record()) }
-
+func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Duration) *engine.Pending {
 	w := c.acquisition.write(p, &c.write)
 	w.Joint = c.effects.joint(c.value)
 	w.Joint.Hold = hold
@@ -184,9 +182,9 @@ func (c *committing) begin(
 	return c.store.engine.Begin(ctx, w)
 }
 
-// expectSending announces the messages of a commit, so that those of several commits are sent together. A commit that has
-// messages is a member of the batch: the writes that remove the sent messages wait for each other.
-func (c *committing) expectSending() {
+// applied announces the messages of a commit, so that those of several commits are sent together. A commit that has messages is
+// a member of the batch: the writes that remove the sent messages wait for each other.
+func (c *committing) applied() {
 	c.store.targets.Expect(c.done.Outbox)
 
 	if c.group != nil && len(c.done.Outbox) > 0 {
@@ -195,12 +193,16 @@ func (c *committing) expectSending() {
 	}
 }
 
-// recordItem returns the part of the transaction that writes the record: it claims and completes the key.
-func (c *committing) recordItem() *types.TransactWriteItem {
-	s := c.store
+// part returns the next try, which claims and completes the key and writes the effects.
+func (c *committing) part() protocol.Part {
+	records := c.store.records
 	c.stampDone()
 
-	return s.records.Part(s.records.Commit(&c.Claimant, &c.done))
+	if c.old != nil {
+		return c.effects.part(records.CommitAnew(&c.Claimant, c.old, &c.done))
+	}
+
+	return c.effects.part(records.Part(records.Commit(&c.Claimant, &c.done)))
 }
 
 // look returns the statement that reads the record.
@@ -241,11 +243,9 @@ func (c *committing) readAnswer(err error) {
 
 // commitAnew commits a record past its retention by a whole new record in its place.
 func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
-	c.readAnswer(c.write.wait(ctx, c.begin(ctx, p, func() *types.TransactWriteItem {
-		c.stampDone()
-
-		return c.store.records.CommitAnew(&c.Claimant, old, &c.done)
-	}, 0)))
+	c.old = old
+	c.readAnswer(c.write.wait(ctx, c.begin(ctx, p, 0)))
+	c.old = nil
 
 	if _, ok := errors.AsType[*secondRequestError](c.err); ok {
 		c.err = keyError("commit", c.key, ErrChanged)

@@ -105,25 +105,17 @@ func (s *staging) take() effects {
 func (c *Claim) complete(ctx context.Context, result []byte, value types.AttributeValue, omitted error) error {
 	s := c.store
 
-	var done record.Stored // as the last try leaves it, for the cache
+	w := completing{claim: c, result: result, value: value}
+	isLarge := value != nil && dbitem.ValueSize(value) > planner.LargeValue
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: value != nil && dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
-		done = s.records.Completion("", nil, value, s.opts.Now())
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: isLarge, matches: w.matches, build: func() protocol.Write {
+		w.done = s.records.Completion("", nil, value, s.opts.Now())
 
-		return s.records.Complete(&c.held, &done)
-	}, matches: func(f *protocol.Fenced) bool {
-		if !c.held.Matches(f.Found) || f.Found.State != record.Completed ||
-			!sameResult(f.Found.Result, value) && !s.sameSealed(ctx, c.held.Partition, f.Found.Result, result) {
-			return false
-		}
-
-		done = *f.Found // an earlier try wrote it, with that try's times
-
-		return true
+		return s.records.Complete(&c.held, &w.done)
 	}})
 
 	if err == nil && s.opts.Cache > 0 && !s.disabled {
-		c.cacheRecord(&done)
+		c.cacheRecord(&w.done)
 	}
 
 	if err != nil && !errors.Is(err, ErrFenced) {
@@ -132,6 +124,28 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 	}
 
 	return err
+}
+
+// completing is a completion without effects.
+type completing struct {
+	claim  *Claim
+	result []byte
+	value  types.AttributeValue // of the result, as it is stored
+	done   record.Stored        // the record as the last try leaves it
+}
+
+// matches is that of a settlement.
+func (w *completing) matches(ctx context.Context, f *protocol.Fenced) bool {
+	c := w.claim
+
+	if !c.held.Matches(f.Found) || f.Found.State != record.Completed ||
+		!sameResult(f.Found.Result, w.value) && !c.store.sameSealed(ctx, c.held.Partition, f.Found.Result, w.result) {
+		return false
+	}
+
+	w.done = *f.Found // an earlier try wrote it, with that try's times
+
+	return true
 }
 
 // cacheRecord keeps a copy in memory of what a completion of the claim has left in the record.
@@ -191,13 +205,18 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 
 	return c.settle(ctx, settlement{kind: KindFailed, cause: cause, build: func() protocol.Write {
 		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
-	}, matches: func(f *protocol.Fenced) bool { return c.held.Matches(f.Found) && f.Found.State == record.Failed }})
+	}, matches: c.hasFailed})
+}
+
+// hasFailed reports whether the record for which a failure was refused is as an earlier try of the claim left it.
+func (c *Claim) hasFailed(_ context.Context, f *protocol.Fenced) bool {
+	return c.held.Matches(f.Found) && f.Found.State == record.Failed
 }
 
 // isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
 // next claim found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A
 // later claim does not tell what the one after this claim has found.
-func (c *Claim) isReleased(f *protocol.Fenced) bool {
+func (c *Claim) isReleased(_ context.Context, f *protocol.Fenced) bool {
 	return f.IsUnknown && f.Found != nil && *f.Found.Fence == c.held.Fence+1 && f.Found.Previous <= 0
 }
 
@@ -211,7 +230,7 @@ type settlement struct {
 
 	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was.
 	// Then an earlier try of this call was applied, and the settlement is a success.
-	matches func(*protocol.Fenced) bool
+	matches func(ctx context.Context, f *protocol.Fenced) bool
 }
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
@@ -242,7 +261,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	err = c.store.engine.Send(write, engine.Write{
 		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large, IsLast: isLast,
 	})
-	if (err != nil || f.IsRefused) && !with.matches(f) {
+	if (err != nil || f.IsRefused) && !with.matches(ctx, f) {
 		return c.refusal(write, verbs[with.kind], f.Found, cmp.Or(c.store.explain(err), refusalOf(f)))
 	}
 

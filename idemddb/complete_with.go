@@ -58,12 +58,13 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	defer cancel()
 
 	done := s.records.Completion(newTx(), e.outbox, result, s.opts.Now())
-	j := c.jointWrite(&done, e)
+	bound := engine.LeaseBound(ctx)
+	j := &jointWrite{token: done.Tx, source: &completion{c, &done, e}}
 
-	switch err := c.sendCommit(write, engine.Write{
-		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group,
-		Joint: e.joint(result),
-	}, engine.LeaseBound(ctx)); {
+	switch err := c.sendCommit(write, j, engine.Write{
+		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, Joint: e.joint(result),
+		Retried: func(ctx context.Context) { c.extendInLine(ctx, bound) },
+	}); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
 		c.observe(ctx, KindUncommitted, err)
@@ -83,19 +84,28 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	return c.committed(ctx, &done, omitted)
 }
 
-// jointWrite returns the write of a completion together with its effects.
-func (c *Claim) jointWrite(done *record.Stored, e effects) *jointWrite {
-	s := c.store
-
-	return &jointWrite{
-		token: done.Tx, applied: func() { s.targets.Expect(done.Outbox) },
-		look:     func() types.BatchStatementRequest { return s.records.Look(c.held.Partition) },
-		hasEnded: func(found item) bool { return s.records.HasEndedSince(&c.held, found) },
-		build: func() protocol.Part {
-			return e.part(s.records.Part(s.records.Complete(&c.held, done)))
-		},
-	}
+// completion makes the tries of a completion together with its effects.
+type completion struct {
+	claim   *Claim
+	done    *record.Stored
+	effects effects
 }
+
+func (c *completion) part() protocol.Part {
+	records := c.claim.store.records
+
+	return c.effects.part(records.Part(records.Complete(&c.claim.held, c.done)))
+}
+
+func (c *completion) look() types.BatchStatementRequest {
+	return c.claim.store.records.Look(c.claim.held.Partition)
+}
+
+func (c *completion) hasEnded(found item) bool {
+	return c.claim.store.records.HasEndedSince(&c.claim.held, found)
+}
+
+func (c *completion) applied() { c.claim.store.targets.Expect(c.done.Outbox) }
 
 // commitDisabled writes the effects without a record, because IDEMDDB_DISABLED turned the Store off.
 func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
@@ -112,20 +122,9 @@ func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
 	return err
 }
 
-// sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
-func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time) error {
-	j, _ := w.Operation.(*jointWrite)
-	extending := *engine.Of(ctx)
-	extending.Retried = func() {
-		if retried := engine.Of(ctx).Retried; retried != nil {
-			retried()
-		}
-
-		c.extendInLine(ctx, bound)
-	}
-	sending := engine.With(ctx, &extending)
-
-	err := j.wait(sending, c.store.engine.Begin(sending, w))
+// sendCommit sends the transaction of the completion and the items.
+func (c *Claim) sendCommit(ctx context.Context, j *jointWrite, w engine.Write) error {
+	err := j.wait(ctx, c.store.engine.Begin(ctx, w))
 	if j.unknown && j.answer.Outcome == protocol.Refused && len(j.answer.Item) == 0 {
 		return errGone
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
@@ -39,6 +41,17 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e effects) error
 	return nil
 }
 
+// unrecorded makes the tries of a write of effects that has no record.
+type unrecorded struct{ *effects }
+
+func (u unrecorded) part() protocol.Part { return u.effects.part(nil) }
+
+func (unrecorded) look() (none types.BatchStatementRequest) { return none } // it travels alone, so nothing is read first
+
+func (unrecorded) hasEnded(item) bool { return false }
+
+func (unrecorded) applied() {}
+
 // tokenLife is how long DynamoDB recognizes a client request token, at least: ten minutes after its transaction is done.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -51,7 +64,7 @@ func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e 
 		p.End = forgotten
 	}
 
-	j := &jointWrite{build: func() protocol.Part { return e.part(nil) }}
+	j := &jointWrite{source: unrecorded{&e}}
 	joint := e.joint(nil)
 	joint.IsUnrecorded = true
 

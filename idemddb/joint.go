@@ -17,40 +17,42 @@ import (
 // newTx returns the id of a completing call: 26 characters.
 func newTx() string { return rand.Text() }
 
+// jointSource makes the tries of a write of a record together with effects.
+type jointSource interface {
+	part() protocol.Part               // the next try
+	look() types.BatchStatementRequest // begins a try, of which only the record is read
+	hasEnded(found item) bool          // whether the record, as the last try found it, answers the write for good
+	applied()                          // called when the write is known to be applied, before its caller goes on
+}
+
 // jointWrite is a write of a record together with effects.
 type jointWrite struct {
-	token   string               // of the first try: the id of the completing call
-	build   func() protocol.Part // anew for each try
-	applied func()               // called when it is known to be written, before its caller goes on; nil for none
-
-	look     func() types.BatchStatementRequest // begins a try, of which only the record is read
-	hasEnded func(found item) bool              // whether the record, as the last try found it, answers the write for good
-
+	source  jointSource
+	token   string          // of the first try: the id of the completing call
 	answer  protocol.Answer // that has ended it
 	unknown bool            // a try had no answer, so it may have been applied
 }
 
 // Part implements [engine.Joiner].
 func (j *jointWrite) Part() protocol.Part {
-	part := j.build()
+	part := j.source.part()
 	part.Token, j.token = j.token, ""
 
 	return part
 }
 
 // Look implements [engine.Looker].
-func (j *jointWrite) Look() types.BatchStatementRequest { return j.look() }
+func (j *jointWrite) Look() types.BatchStatementRequest { return j.source.look() }
 
 // HasEnded implements [engine.Looker].
-func (j *jointWrite) HasEnded(found item) bool { return j.hasEnded(found) }
+func (j *jointWrite) HasEnded(found item) bool { return j.source.hasEnded(found) }
 
 // Read implements [engine.Operation].
 func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {
 	switch answer.Outcome { //nolint:exhaustive // the others are sent again
 	case protocol.Applied:
-		if j.answer = answer; j.applied != nil {
-			j.applied()
-		}
+		j.answer = answer
+		j.source.applied()
 
 		return protocol.Done, nil
 	case protocol.Refused, protocol.EffectRefused:

@@ -121,7 +121,7 @@ func (s *staging) with(e Effects, outbox []record.Message, errSeal error) (effec
 	parts := slices.Concat(s.parts, []Effects{e})
 
 	all.Refused = func(refused *EffectError) error {
-		if meaning := refusedOf(parts, refused.Index-len(all.Items), refused.Index); meaning != nil {
+		if meaning := refusedOf(parts, refused.Index, len(all.Items)); meaning != nil {
 			return meaning(refused)
 		}
 
@@ -131,19 +131,21 @@ func (s *staging) with(e Effects, outbox []record.Message, errSeal error) (effec
 	return all, nil
 }
 
-// refusedOf returns the Refused of the effects to which an addition belongs, or, if its position is below zero, an item.
-func refusedOf(parts []Effects, add, item int) func(*EffectError) error {
-	for i := range parts {
-		at, n := &item, len(parts[i].Items)
-		if add >= 0 {
-			at, n = &add, len(parts[i].Adds)
-		}
+// refusedOf returns the Refused of the effects that have this item or, from the number of all items on, this addition.
+func refusedOf(parts []Effects, index, items int) func(*EffectError) error {
+	count := func(e *Effects) int { return len(e.Items) }
+	if index >= items {
+		index -= items
+		count = func(e *Effects) int { return len(e.Adds) }
+	}
 
-		if *at < n {
+	for i := range parts {
+		n := count(&parts[i])
+		if index < n {
 			return parts[i].Refused
 		}
 
-		*at -= n
+		index -= n
 	}
 
 	return nil

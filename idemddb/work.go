@@ -166,7 +166,7 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 // hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not
 // count: only Settle writes them.
 func (w *Work) hasEffect(err error) bool {
-	isPermanent := panicerror.IsPermanent(err) // it may call methods of the user's error, which may stage
+	isPermanent := err != nil && panicerror.IsPermanent(err) // it may call methods of the user's error, which may stage
 
 	w.mu.Lock()
 	defer w.mu.Unlock()

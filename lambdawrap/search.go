@@ -102,22 +102,15 @@ func (s *search) report(messages ...*message) {
 				s.split(plan, m)
 			}
 
-			m.reportKey(plan)
-
-			for _, part := range m.parts {
-				part.reportKey(plan)
+			for _, part := range append([]*message{m}, m.parts...) {
+				if part.noKey != nil {
+					plan.Keyless(part.index)
+				} else {
+					plan.Found(part.index, part.asks)
+				}
 			}
 		}
 	})
-}
-
-// reportKey reports the key of a message to the schedule, or that it has none.
-func (m *message) reportKey(plan *schedule.Schedule) {
-	if m.noKey != nil {
-		plan.Keyless(m.index)
-	} else {
-		plan.Found(m.index, m.asks)
-	}
 }
 
 // isOver waits for the end of the search, but not for longer than this, and reports whether it has come.

@@ -67,6 +67,9 @@ type Write struct {
 	IsExtend bool           // it extends a lease
 	IsUrgent bool           // the lease that it extends is almost over
 	IsLast   bool           // with its end, a member leaves the Group: as by Leave
+
+	// Retried is called in the goroutine of the write's caller, after that of Config. Nil for nothing to do.
+	Retried func(ctx context.Context)
 }
 
 // errNoTime is the answer to a write whose time was over before it had one.
@@ -86,7 +89,8 @@ type call struct {
 	joiner    Joiner
 	sharer    Sharer
 	own       planner.Group
-	isLast    bool          // its group loses a member when it ends
+	isLast    bool // its group loses a member when it ends
+	retried   func(ctx context.Context)
 	signal    chan struct{} // has a value when the caller must look at what follows; nil until it waits
 
 	flight *planner.Flight // of this write alone: the caller sends it
@@ -103,8 +107,9 @@ type call struct {
 
 // news is what the caller of a write tells: an error, by a function of Config.
 type news struct {
-	tell func(ctx context.Context, key string, err error)
-	err  error
+	tell    func(ctx context.Context, key string, err error)
+	err     error
+	isRetry bool // the write is sent again
 }
 
 // tell tells the news of a write, in the goroutine of its caller.
@@ -115,6 +120,10 @@ func (e *Engine) tell(ctx context.Context, c *call) {
 	e.unlocked(func() {
 		for _, n := range all {
 			n.tell(ctx, c.key, n.err)
+
+			if n.isRetry && c.retried != nil {
+				c.retried(ctx)
+			}
 		}
 	})
 }

@@ -46,9 +46,6 @@ type Config struct {
 type Engine struct {
 	Config
 
-	// ownContext returns the context of a flight of several writes.
-	ownContext func(limit time.Duration) (context.Context, context.CancelFunc)
-
 	mu      sync.Mutex
 	unbusy  sync.Cond // a call that was busy is not
 	planner planner.Planner
@@ -59,9 +56,7 @@ type Engine struct {
 
 // New returns the Engine of a Store.
 func New(c Config) *Engine {
-	e := &Engine{Config: c, ownContext: func(limit time.Duration) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.Background(), limit)
-	}}
+	e := &Engine{Config: c}
 	e.unbusy.L = &e.mu
 	e.planner.IsSingle = c.Shared == nil
 
@@ -140,7 +135,7 @@ func (e *Engine) leave(g *planner.Group) {
 }
 
 func newCall(w *Write) *call {
-	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast}
+	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast, retried: w.Retried}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
 		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
@@ -228,7 +223,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		switch answers[i] {
 		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
 			if !c.isOver {
-				c.news = append(c.news, news{e.Retried, errs[i]})
+				c.news = append(c.news, news{tell: e.Retried, err: errs[i], isRetry: true})
 			}
 		case planner.Done, planner.AtOnce, planner.AloneNow:
 		}

@@ -43,7 +43,7 @@ type shared struct {
 
 // start sends a shared flight in a goroutine of its own. It is called with e.mu held.
 func (e *Engine) start(f *planner.Flight) {
-	ctx, cancel := e.ownContext(f.Limit)
+	ctx, cancel := context.WithTimeout(context.Background(), f.Limit) // no caller's values travel with the writes of another
 
 	s := &shared{engine: e, flight: f, cancel: cancel, done: make(chan struct{})}
 
@@ -223,7 +223,7 @@ func (s *shared) deny(err error) {
 	s.engine.wrong = 0
 
 	if s.engine.planner.Deny(time.Now()) {
-		s.tellOne(news{s.engine.Unshared, err})
+		s.tellOne(news{tell: s.engine.Unshared, err: err})
 	}
 }
 
@@ -264,7 +264,7 @@ func (s *shared) readLost(err error) {
 	s.engine.change(func() {
 		for i, c := range s.calls {
 			if s.answers[i] = planner.AloneNow; c != nil && c.busy {
-				c.news = append(c.news, news{s.engine.Retried, err})
+				c.news = append(c.news, news{tell: s.engine.Retried, err: err, isRetry: true})
 			}
 		}
 	})

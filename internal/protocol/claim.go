@@ -87,13 +87,14 @@ func (c *Claiming) LastTry() Try {
 func (t *Table) Claim(c *Claimant, s Stamp) Write {
 	forms := t.formsOf(c)
 
-	return t.claim(c, s, form{forms.claim, forms.setClaim}, func(values Item) {
-		values[":lease"], values[":exp"] = number(s.Lease.UnixMilli()), t.expiry(s)
+	w := t.claim(c, s, form{forms.claim, forms.setClaim})
+	w.values[":lease"], w.values[":exp"] = number(s.Lease.UnixMilli()), t.expiry(s)
 
-		if t.IsTraced {
-			values[":notrace"] = noTraceValue
-		}
-	})
+	if t.IsTraced {
+		w.values[":notrace"] = noTraceValue
+	}
+
+	return w
 }
 
 // Reject returns the write of a run that was not claimed and did not succeed. It is the claim with another update: the record has
@@ -101,9 +102,10 @@ func (t *Table) Claim(c *Claimant, s Stamp) Write {
 func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
 	forms := t.formsOf(c)
 
-	return t.claim(c, s, form{forms.claim, forms.setReject}, func(values Item) {
-		values[":err"], values[":exp"] = text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
-	})
+	w := t.claim(c, s, form{forms.claim, forms.setReject})
+	w.values[":err"], w.values[":exp"] = text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
+
+	return w
 }
 
 // Commit returns the write that claims and completes the key. Its time is that of the completion.
@@ -111,14 +113,16 @@ func (t *Table) Commit(c *Claimant, done *record.Stored) Write {
 	forms := t.formsOf(c)
 	update := updateWith(done, updateCommit) + forms.endCommit
 
-	return t.claim(c, stampOf(done), form{forms.claim, update}, func(values Item) { t.addCompletion(values, c.Partition, done) })
+	w := t.claim(c, stampOf(done), form{forms.claim, update})
+	t.addCompletion(w.values, c.Partition, done)
+
+	return w
 }
 
-// claim returns a write with the condition of a claim. add adds the values that only its update uses.
-func (t *Table) claim(c *Claimant, s Stamp, f form, add func(values Item)) Write {
+// claim returns a write with the condition of a claim, without the values that only its update uses.
+func (t *Table) claim(c *Claimant, s Stamp, f form) Write {
 	values := t.claimValues(c, s)
 	values[":nowms"] = number(s.Now.UnixMilli())
-	add(values)
 
 	return Write{c.Partition, f, values}
 }

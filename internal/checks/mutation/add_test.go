@@ -75,8 +75,8 @@ var addMutants = []mutant{
 	{
 		why:  "an addition belongs to the Refused of another call of Stage",
 		file: "idemddb/stage.go",
-		old:  `at, n = &add, len(parts[i].Adds)`,
-		new:  `at, n = &add, len(parts[i].Items)`,
+		old:  `index -= items`,
+		new:  `_ = items`,
 		pkg:  "idemddb", run: "TestEachEffectHasTheRefusedOfItsOwnCallOfStage",
 	},
 	{

@@ -74,8 +74,8 @@ var resultMutants = []mutant{
 	{
 		why:  "a second completion with the same result is fenced, because sealing is random",
 		file: "idemddb/complete.go",
-		old:  `!sameResult(f.Found.Result, value) && !s.sameSealed(ctx, c.held.Partition, f.Found.Result, result)`,
-		new:  `!sameResult(f.Found.Result, value)`,
+		old:  `!sameResult(f.Found.Result, w.value) && !c.store.sameSealed(ctx, c.held.Partition, f.Found.Result, w.result)`,
+		new:  `!sameResult(f.Found.Result, w.value)`,
 		pkg:  "idemddb", run: "TestCompletingAgainWithTheSameResultIsNoErrorWithACodec",
 	},
 	{

@@ -108,6 +108,13 @@ var transactMutants = []mutant{
 		pkg:  "internal/engine", run: "TestWhatIsRefusedAsAWholeIsSentAlone",
 	},
 	{
+		why:  "a commit goes on putting a whole new record in the place of one that has changed",
+		file: "idemddb/commit.go",
+		old:  `c.old = nil`,
+		new:  `_ = c.old`,
+		pkg:  "internal/contract", run: "TestContractInMemory",
+	},
+	{
 		why:  "the lease runs out between the tries of a transaction",
 		file: "idemddb/complete_with.go",
 		old:  `c.extendInLine(ctx, bound)`,
