@@ -61,7 +61,8 @@ type KafkaOptions struct {
 // KafkaEventResponse is the answer of a function that reads Kafka: the records from which Lambda goes on, one for each
 // topic-partition that has a failure. Package events has no type for it.
 type KafkaEventResponse struct {
-	// BatchItemFailures has at most one entry for each topic-partition. Empty, and not nil, means that no record comes back.
+	// BatchItemFailures has at most one entry for each topic-partition. If no record comes back, [Kafka] returns an empty list, not
+	// nil.
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
 }
 
