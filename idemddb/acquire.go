@@ -214,7 +214,8 @@ func (c *Claim) join(calls *engine.Invocation, group *engine.Group) {
 	c.calls, c.group, c.member = calls, group, group != nil
 }
 
-// sendClaim sends the claim and does what its answer asks for. A policy without an end gets that of a claim.
+// sendClaim sends the claim and what its answer requires: a second request, or an extension of a lease that is short. If p has no
+// end yet, sendClaim sets it by Options.ClaimPatience.
 func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 	a.IsNew, a.Turns = !a.redelivered, 0
 	w := a.write(*p, &a.Claiming)
@@ -242,7 +243,7 @@ func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 	}
 }
 
-// conclude draws from an answer what the acquisition ends with.
+// conclude sets what the answer to a claim means: a claim, a record, the record of this very commit, or an error.
 func (a *acquisition) conclude(answer protocol.ClaimAnswer) {
 	rec := answer.Found
 	a.refusal = rec

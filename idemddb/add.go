@@ -28,8 +28,9 @@ type Add struct {
 
 	// Requires are attributes that the item must have, and Unless are attributes that it must not have, such as closed. If the item
 	// has one of Unless or lacks one of Requires, the answer is *EffectError. It is ErrBadEffects to name an attribute in both of
-	// them, one of Values, or an attribute of the key in Unless. No other condition is possible: two withdrawals of 100 from 100 both
-	// pass balance >= 100 when they are joined, and no order of them does that. Who needs one stages an item of Effects.Items.
+	// them, one of Values, or an attribute of the key in Unless. No other condition is possible: two withdrawals of 100 from a
+	// balance of 100 would both pass balance >= 100 if they were one update, although in either order the second must fail. For such
+	// a condition, stage an item in Effects.Items.
 	//
 	// Both default to none: the numbers are always added.
 	Requires, Unless []string
@@ -126,8 +127,8 @@ func (e *Effects) writes() []types.TransactWriteItem {
 	return all
 }
 
-// additions returns Adds as they travel: those to one item under one condition are one. identities are those of Adds, which have
-// been checked.
+// additions returns Adds with those to one item under the same condition summed. Adds must have been checked; identities has the
+// item of each.
 func (e *Effects) additions(identities []string) []protocol.Addition {
 	var all []protocol.Addition
 

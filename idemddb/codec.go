@@ -2,20 +2,21 @@ package idemddb
 
 import "context"
 
-// Codec turns what is stored of results, of answers of HTTP and of messages into other bytes and back, such as by encryption or
-// compression. The record then holds what Seal returned, and so does what is kept beside it. It must be safe for concurrent use.
+// Codec encrypts or compresses results, answers of HTTP and messages before they are stored, and undoes that when they are read.
+// The record, and what is kept beside it, then hold of them only the bytes that Seal returned. It must be safe for concurrent
+// use.
 //
-// A Store with a Codec still reads what was stored without one. What was sealed needs a Codec that opens it in every process that
-// reads it: the workers, and of messages also the sweep. To rotate a key, first give each of them a Codec that opens both, and
-// then let it seal with the new key; the old key is needed until the last record that it sealed has ended.
+// A Store with a Codec still reads what was stored without one. Every process that reads sealed bytes needs a Codec that opens
+// them: the workers and, for messages, the sweep. To rotate a key, first give each of them a Codec that opens both, and then let
+// it seal with the new key; the old key is needed until the last record that it sealed has ended.
 //
 // What is not sealed: the idempotency key (Options.HashKeys), the text of the last failure, the target of a message
 // ([Message].To), and the items of [Effects], which are the caller's own.
 type Codec interface {
 	// Seal returns what is stored in the place of plain, which it must not change. It may return something else each time. If a
-	// result cannot be sealed, its key is completed without it, as one that is too large: the work is done. If a message cannot be,
-	// the error is that of [Stage], [Claim.CompleteWith] or [Store.Commit], and nothing is written. Seal returns when ctx ends; for a
-	// result that is after at most 5 s.
+	// result cannot be sealed, its key is completed without it, as one that is too large: the work is done. If a message cannot be
+	// sealed, [Stage], [Claim.CompleteWith] or [Store.Commit] returns the error and writes nothing. Seal must return when ctx ends,
+	// which for a result is after 5 s at the latest.
 	Seal(ctx context.Context, plain []byte, of Sealed) ([]byte, error)
 
 	// Open returns what Seal was given. of is the same as then. After an error the call that needs the result returns [ErrCorrupt],

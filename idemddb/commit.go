@@ -28,9 +28,10 @@ const minCommitRetention = time.Hour
 // effect but what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key,
 // and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
 //
-// Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps
-// written, perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if
-// it is below one hour; ErrBadEffects, with nothing sent, also for a client that is no [Transactor]; and ErrUnsent.
+// Errors: those of [Store.Claim] and *EffectError, with nothing committed (ErrFailed may have written FAILED, as with Claim; see
+// [EffectError].Unknown); ErrUncommitted (perhaps written, perhaps not: the record decides); ErrTooLarge (committed without the
+// result); an error that names Options.Retention if it is below one hour; ErrBadEffects, also for a client that is no
+// [Transactor], and the error of Options.Codec for a message, with nothing sent; and ErrUnsent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 

@@ -31,10 +31,10 @@ import (
 //	}
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
-// error also wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, or the table or
-// Options.Results did not take it; the error wraps why), ErrUnsent, ErrNotStaged (nothing was written, and the claim is still
-// held: the work ignored an error of [Stage]). What was staged is written, too: the errors are then those of
-// [Claim.CompleteWith].
+// error also wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, the table or
+// Options.Results did not take it, or Options.Codec did not seal it; the error wraps why), ErrUnsent, ErrNotStaged (nothing was
+// written, and the claim is still held: the work ignored an error of [Stage]). What was staged is written, too: the errors are
+// then those of [Claim.CompleteWith].
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
@@ -46,8 +46,8 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 }
 
 // IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of
-// Complete or of CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does
-// not read errors that they returned: those may be of the work, which may wrap ErrUnrecorded of another key.
+// Complete or of CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. Do not
+// pass IsDone an error of Run or Do: it may come from the work, and may wrap ErrUnrecorded of another key.
 //
 // It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It
 // is false if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is
@@ -158,8 +158,8 @@ func (c *Claim) cacheRecord(done *record.Stored) {
 // as that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
 // `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
 //
-// Release returns only its own error: nil also if cause is not. Work that failed is reported by
-// `return errors.Join(err, claim.Release(ctx, err))`.
+// Release returns only the error of its own write, and nil if that write succeeded, whatever cause is. Work that failed is
+// reported by `return errors.Join(err, claim.Release(ctx, err))`.
 //
 // Errors: ErrFenced (another worker has the key, or its record is gone). After any other error the claim ends with its lease.
 func (c *Claim) Release(ctx context.Context, cause error) error {
@@ -214,8 +214,8 @@ func (c *Claim) hasFailed(_ context.Context, f *protocol.Fenced) bool {
 }
 
 // isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
-// next claim found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A
-// later claim does not tell what the one after this claim has found.
+// next claim found the key released. That claim found a lease of 0, or of -1 if this claim was a takeover whose work never began.
+// If further claims followed, the record no longer shows what the first of them found.
 func (c *Claim) isReleased(_ context.Context, f *protocol.Fenced) bool {
 	return f.IsUnknown && f.Found != nil && *f.Found.Fence == c.held.Fence+1 && f.Found.Previous <= 0
 }
@@ -228,8 +228,8 @@ type settlement struct {
 	anew  bool // a release is sent although an earlier settlement of the claim has no known outcome
 	build func() protocol.Write
 
-	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was.
-	// Then an earlier try of this call was applied, and the settlement is a success.
+	// matches reports whether the record that made the condition false has the content that this write leaves, or shows that it had
+	// it. Then an earlier try of this call was applied, and the settlement is a success.
 	matches func(ctx context.Context, f *protocol.Fenced) bool
 }
 

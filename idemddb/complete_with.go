@@ -19,11 +19,12 @@ import (
 // item.
 //
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item
-// was false: nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides,
-// unless somebody has deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result);
-// ErrUnsent (committed); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing sent. If work ignores
-// *EffectError or ErrBadEffects and returns no error, its wrapper does not complete the key: that is ErrNotStaged. To go on, the
-// work calls [Stage], also with nothing, [Unstage], or settles its claim.
+// was false, or DynamoDB refused an item or the request: nothing was written, unless its Unknown is set, and the claim is still
+// held); ErrUncommitted (perhaps written, perhaps not: the record decides, unless somebody has deleted it meanwhile; do not
+// acknowledge the message); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrNotStaged (an error of [Stage]
+// was ignored), ErrBadEffects and the error of Options.Codec for a message, with nothing sent. If work ignores *EffectError,
+// ErrBadEffects or the error of the Codec and returns no error, its wrapper does not complete the key and reports ErrNotStaged.
+// Work that handles such an error calls [Stage] (with Effects{} if nothing is left to write) or [Unstage], or settles its claim.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
@@ -132,8 +133,8 @@ func (c *Claim) sendCommit(ctx context.Context, j *jointWrite, w engine.Write) e
 	return err
 }
 
-// errGone is a completion that was refused because there is no record, after a try without an answer: no record says whether that
-// was applied.
+// errGone means that an earlier try had no answer, and that a later one was refused because the record is gone: nothing shows
+// whether the earlier try was applied.
 var errGone = errors.New("the record is gone, after a try without an answer")
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.

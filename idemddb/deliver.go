@@ -16,13 +16,14 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
+// unsentAfter is the least age of a completion whose messages a duplicate sends. Until then the completing process sends them.
 const unsentAfter = 10 * time.Second
 
 // SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also
 // sends messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for
 // outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are
-// left, or that their removal was not written.
+// left, or that their removal was not written. For a record that cannot be read, and for an item that is no record of the
+// namespace, it is ErrCorrupt, with nothing sent.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (delivery.Report, error) {
 	s.mustExist()
 
@@ -61,8 +62,7 @@ func (s *Store) sendNow(ctx context.Context, group *engine.Group, key, partition
 	return s.leave(key, d.run(ctx)...)
 }
 
-// errYoung says why a duplicate does not send the messages of a record. It shows only where they must be sent before the key is
-// answered.
+// errYoung says why a duplicate does not send the messages of a record. A caller gets it only with Options.RedeliverUnsent.
 var errYoung = fmt.Errorf("the record was completed less than %v ago: its own worker sends them", unsentAfter)
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before
@@ -80,8 +80,8 @@ func (s *Store) sendLeft(ctx context.Context, group *engine.Group, key, partitio
 	}
 }
 
-// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.RedeliverUnsent), it returns
-// ErrUnsent.
+// leave returns ErrUnsent with the causes for which messages are not sent. It returns nil if there are none, or if the sweep
+// sends them, without Options.RedeliverUnsent.
 func (s *Store) leave(key string, causes ...error) error {
 	if len(causes) == 0 || !s.opts.RedeliverUnsent {
 		return nil

@@ -26,9 +26,10 @@ import (
 // returns a zero value for a result that was not kept, or ErrResultOmitted with ClaimOptions.NeedResult. If another worker took
 // the key over and completed it, its value is returned, also if fn failed.
 //
-// Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value
-// of fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored
-// value that does not decode as T; ErrNotStaged, if fn ignored an error of [Stage].
+// Errors: those of [Store.Claim], if fn did not run; that of ClaimOptions.OnReplay, if a record is the answer (the key stays
+// completed); the error of fn, joined with that of the release or of the failure; ErrFenced, with the value of fn, if fn ran and
+// another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that does not
+// decode as T; ErrNotStaged, if fn ignored an error of [Stage].
 //
 // The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs
 // again with each invocation. Call Do in a step.
@@ -37,7 +38,8 @@ import (
 // fn.
 //
 // What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
-// errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent.
+// errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent; with ClaimOptions.Optimistic
+// also the other ones of [Store.Commit].
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none
-// otherwise. So they happen exactly once, whatever dies.
+// otherwise. So Items and Adds happen exactly once, whatever dies; Messages are stored exactly once, and sent at least once.
 type Effects struct {
 	// Items are the caller's own writes, in any table of the account and Region. Each item may occur once. There can be 99 of them
 	// beside the record. DynamoDB charges twice the write units of a plain write.
@@ -112,7 +112,7 @@ const (
 	maxOutbox      = dbitem.MaxSize - plainRecord
 )
 
-// effects are Effects as they are written. checkEffects makes what follows from them.
+// effects are Effects together with what their transaction needs to know of them, which checkEffects computes.
 type effects struct {
 	Effects
 

@@ -9,9 +9,9 @@ import (
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
 type Ending struct {
-	// Kind is KindCompleted, KindFailed or KindReleased if that is written, perhaps with an error of the settlement beside that of
-	// the code (Unknown). It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if the
-	// key is another worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written, is not
+	// Kind is KindCompleted, KindFailed or KindReleased if the settlement wrote that. With Unknown set, the failure or the release is
+	// perhaps not written. It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if
+	// the key is another worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written, is not
 	// known to be committed, or has left messages; and else how a claim of the key is refused. It is "" for a key or for options with
 	// which no work can begin.
 	Kind Kind

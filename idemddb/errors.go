@@ -84,7 +84,8 @@ var (
 	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
 
 	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in
-	// Options.Senders is nil. No call returns it, but one that must send the message: of Options.RedeliverUnsent, or of an operator.
+	// Options.Senders is nil. Only calls that must send the message return it: those with Options.RedeliverUnsent, those of
+	// outbox.Sweep, and those of an operator.
 	ErrNoSender = delivery.ErrNoSender
 
 	// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it

@@ -43,8 +43,8 @@ const (
 type Event struct {
 	Kind    Kind   // what happened
 	Key     string // as claimed; use [Event.KeyHash] for logs; "" for what concerns several keys or none
-	Fence   int64  // the fencing token; 0 if there is no claim
-	Attempt int    // 0 if there is no claim
+	Fence   int64  // the fencing token of the claim; of KindReplayed without Err that of the record; 0 if there is none, as for a commit
+	Attempt int    // the attempt of the claim; of KindReplayed without Err those of the record; 1 for a completed commit; 0 if there is none
 	Trace   string // of KindReplayed and KindTakeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
 }

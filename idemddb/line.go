@@ -48,7 +48,8 @@ func (ls *lines) enter(partition string) *line {
 	return l
 }
 
-// leave takes a call out of its line. If it was the one that asks, the others learn that nobody does.
+// leave takes a call out of its line. If this call was sending the claims, leave wakes the others, so that one of them sends the
+// next.
 func (ls *lines) leave(partition string, l *line, asks bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

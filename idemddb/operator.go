@@ -17,7 +17,7 @@ func (s *Store) Namespace() string { s.mustExist(); return s.namespace }
 // Options returns the options of the Store, with the defaults filled in.
 func (s *Store) Options() Options { s.mustExist(); return s.opts }
 
-// GetItemInput returns the request for a consistent read of the record of a key.
+// GetItemInput returns the request for a consistent read of the record of a key, or ErrBadKey.
 func (s *Store) GetItemInput(key string) (*dynamodb.GetItemInput, error) {
 	s.mustExist()
 

@@ -43,10 +43,10 @@ type Options struct {
 	HashKeys bool
 
 	// InlineResult is the size in bytes above which a result is not kept in its record, where each KB costs 1 WCU with each later
-	// write, also with a claim that is refused. It is put into Results, or if that is nil into the table of the records, as items of
-	// up to 390 KB, which cost 1 request more, and half a read unit for each 4 KB with a replay. So is a result that does not fit
-	// into the record. Negative means every result, and more than 350 KB is an error. It has no effect without Results if the client
-	// is no [Getter]. Defaults to 32 KB.
+	// write, also with a claim that is refused. A larger result, and one that does not fit into the record, is put into Results. If
+	// Results is nil, it is put into the table, as items of up to 390 KB: each costs 1 request and 1 WCU for each KB, and with a
+	// replay 1 request and half a read unit for each 4 KB. Negative means every result, and more than 350 KB is an error. It has no
+	// effect without Results if the client is no [Getter]. Defaults to 32 KB.
 	InlineResult int
 
 	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
@@ -58,7 +58,7 @@ type Options struct {
 	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
 	MaxAttempts int
 
-	// With NoTakeover, the next claim of a key whose lease ran out ends the key as FAILED instead of taking it over: it and all later
+	// NoTakeover makes the next claim of a key whose lease ran out end the key as FAILED instead of taking it over: it and all later
 	// claims return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than
 	// happen twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the
 	// key is new, also under NoTakeover, so Retention must be long enough. Defaults to false.
@@ -69,15 +69,16 @@ type Options struct {
 	Now func() time.Time
 
 	// Observe is called with each Event, in the goroutine that caused it. It must be quick and safe for concurrent use, and must not
-	// panic. Defaults to none.
+	// panic: its panic goes on in that goroutine, and what the call had still to do is not done. The panic of a renewal is caught,
+	// and cancels the work. Defaults to none.
 	Observe func(context.Context, Event)
 
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
-	// With RedeliverUnsent, a message of a queue is reported failed until all messages that its handler staged are sent, and each of
-	// its deliveries tries to send them. That ends at the queue's maxReceiveCount. Set it where no sweep is deployed. Defaults to
-	// false: the message is done, and outbox.Sweep sends what is left.
+	// RedeliverUnsent makes a wrapper report a message of a queue failed until all messages that its handler staged are sent, and
+	// each of its deliveries tries to send them. That ends at the queue's maxReceiveCount. Set it where no sweep is deployed.
+	// Defaults to false: the message is done, and outbox.Sweep sends what is left.
 	RedeliverUnsent bool
 
 	// Results keeps the results that InlineResult keeps out of the record, such as in S3: package results. A result is put there
@@ -85,13 +86,13 @@ type Options struct {
 	// completed without it. Defaults to nil: they are items of their own in the table.
 	Results Results
 
-	// Retention is how long a record answers after its completion or failure; then the key is new. It counts for the moment at which
-	// a request arrives, and one without an answer may arrive as long as its signature is valid. So it must exceed the longest way of
-	// a message to a redelivery (in its queue, as a dead letter and, redriven, in the queue again) by 15 minutes. The record is
-	// stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
+	// Retention is how long a record answers after its completion or failure; then the key is new. A request without an answer may
+	// still arrive while its signature is valid, up to 15 minutes later, and the record must be there to refuse it. So Retention must
+	// be at least 15 minutes longer than the longest way of a message to its last delivery (in its queue, as a dead letter and,
+	// redriven, in the queue again). The record is stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target
+	// Senders names every target of messages, by [Message].To, with the Sender that sends to it after the completion. Name a target
 	// with a nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing
 	// error shows at once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With
 	// IDEMDDB_DISABLED each target needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client
@@ -133,10 +134,10 @@ type Options struct {
 // completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package
 // results has one for S3. It must be safe for concurrent use.
 type Results interface {
-	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker that
-	// was overtaken never overwrites what another one has stored, and a Put that arrives late writes what is there already. What is
-	// put must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed without the
-	// result, as one that is too large.
+	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker whose
+	// key was taken over never overwrites the result of another worker, and a Put that arrives late writes what is there already.
+	// What is put must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed
+	// without the result, as one that is too large.
 	Put(ctx context.Context, name string, b []byte) error
 
 	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other

@@ -29,8 +29,8 @@ func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
 	return false
 }
 
-// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the
-// record refuses; but work without a claim has no record yet.
+// isOf reports whether the work is that of the key of the call. A call by another Store counts as one of another worker, because
+// the record refuses it. Work without a claim has no record yet, so then the table and the key decide.
 func (w *running) isOf(a *acquisition) bool {
 	own, other := w.staging.store, a.store
 

@@ -27,7 +27,8 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		return keyError("reopen", key, err)
 	}
 
-	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
+	// The first request is always refused and returns the record; the second reopens the key if the record is still that one. Further
+	// requests follow only if the record changes in between.
 	token, fence := "nothing seen yet", int64(0)
 
 	p := planner.Policy{End: engine.Earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}

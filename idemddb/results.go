@@ -66,9 +66,9 @@ func (s *Store) placeOf(name string) resultPlace {
 	return s.given()
 }
 
-// nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker that
-// was overtaken never overwrites what another one has kept, and the digest, so a second completion of a claim never overwrites
-// what the first one has.
+// nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker whose
+// key was taken over never overwrites what another one has kept, and the digest, so a second completion of a claim never
+// overwrites what the first one has.
 func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
 	if s.opts.Results == nil {
 		return record.NameInTable(o.partition, o.token, sum, length)

@@ -23,10 +23,14 @@ import (
 // also if its result could not be kept, its completion did not get through, or its record was deleted meanwhile; an [Event]
 // reports it. A later call then returns a record without a result, or ErrResultOmitted with ClaimOptions.NeedResult.
 //
-// Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, if fn ran and
-// another worker holds the key and has not completed it; ErrResultOmitted. What fn stages with [Stage] is written in one
-// transaction with the completion, and fn succeeded only if that is committed: the errors are also ErrUncommitted, *EffectError
-// or what Effects.Refused makes of it, ErrNotStaged and ErrUnsent.
+// Errors: those of [Store.Claim], if fn did not run; that of ClaimOptions.OnReplay, if a record is the answer (the key stays
+// completed); the error of fn, joined with that of the release or of the failure; ErrFenced, if fn ran and another worker holds
+// the key and has not completed it; ErrResultOmitted. What fn stages with [Stage] is written in one transaction with the
+// completion, and fn succeeded only if that is committed: the errors are also ErrUncommitted, *EffectError or what
+// Effects.Refused makes of it, ErrNotStaged and ErrUnsent.
+//
+// The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs
+// again with each invocation. Call Run in a step.
 //
 // fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own
 // key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is an error, because then there is no
@@ -109,7 +113,8 @@ func (t *task[T]) perform(ctx context.Context) (value T, rec *Record, err error)
 
 var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
 
-// replayed returns the error of an ending whose record is the answer if it has no error. It calls the hook for such records.
+// replayed calls OnReplay for an ending that is answered by a record, and returns the error of OnReplay. An ending with an error
+// of its own keeps that error.
 func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
 	if e.Err != nil || o.OnReplay == nil {
 		return e.Err

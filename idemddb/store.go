@@ -24,8 +24,8 @@ import (
 )
 
 // DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher], [Transactor] and
-// [Getter], too. A decorator of a client must have the methods of those three as well, or its Store does without what they are
-// for.
+// [Getter], too. A decorator of a client must have the methods of these three as well; otherwise its Store does not share
+// requests, refuses effects, or keeps large results in their records.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
 // version of the SDK.
@@ -34,15 +34,15 @@ type DynamoDB interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// Batcher is what a [DynamoDB] also has if writes that are made at the same time may share requests. Without it every write is a
-// request of its own, as with Options.Single, and New emits the event [KindUnshared].
+// Batcher is the interface that a client needs, beside [DynamoDB], so that writes which are made at the same time share requests.
+// Without it every write is a request of its own, as with Options.Single, and New emits the event [KindUnshared].
 type Batcher interface {
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 }
 
-// Transactor is what a [DynamoDB] also has if effects may be written together with a completion: [Stage], [Claim.CompleteWith],
-// [Store.Commit], ClaimOptions.Optimistic and Options.Senders. Without it New refuses Options.Senders, and each of the others
-// returns an error that names what is missing, with nothing sent.
+// Transactor is the interface that a client needs, beside [DynamoDB], so that effects can be written together with a completion:
+// [Stage], [Claim.CompleteWith], [Store.Commit], ClaimOptions.Optimistic and Options.Senders. Without it New refuses
+// Options.Senders, and each of the others returns an error that names what is missing, with nothing sent.
 type Transactor interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
@@ -67,8 +67,8 @@ type Store struct {
 	disabledTold atomic.Bool // the event KindDisabled is emitted
 }
 
-// New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not
-// shared.
+// New returns a Store for the records of namespace in a table. The table is given by its name or by its ARN; with an ARN, writes
+// do not share requests.
 //
 // The namespace stands before each key and separates the operations that share a table. It is not derived from the function's
 // name, so a renamed function still finds its records. It must not contain '#' and has at most 255 bytes. New makes no request: a
@@ -143,8 +143,8 @@ func (s *Store) Engine() *engine.Engine {
 }
 
 // RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a
-// takeover is possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the
-// lease is over for everybody. It is for wrappers, which hide a message until it can be worked on.
+// takeover is possible ClockSkew after the lease, and the clock of the worker that takes it over may be that much behind. It is
+// not positive if the lease is over for everybody. It is for wrappers, which hide a message until it can be worked on.
 func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	s.mustExist()
 

@@ -17,8 +17,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// Getter is what a [DynamoDB] also has if large results may be items of their own in the table of the records:
-// Options.InlineResult. Without it every result stays in its record, unless Options.Results keeps it elsewhere.
+// Getter is the interface that a client needs, beside [DynamoDB], so that large results can be items of their own in the table of
+// the records: Options.InlineResult. Without it every result stays in its record, unless Options.Results keeps it elsewhere.
 type Getter interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 }

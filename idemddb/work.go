@@ -116,7 +116,9 @@ func (w *Work) GiveBack(ctx context.Context) error {
 }
 
 // Abandon is for code that does not return in time and may still run. It can stage no more. If the work has a claim, its lease is
-// extended by Options.Lease, beyond the invocation's deadline, and renewed until the returned function is called.
+// extended by Options.Lease, beyond the invocation's deadline, and renewed until the returned function is called. After an error
+// this first extension is perhaps not written: unless it is, or a renewal succeeds, the claim ends with its old lease. The
+// returned function must be called after an error, too.
 func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	w.stop()
 	w.end()
@@ -222,8 +224,8 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	return c.release(ctx, cause, true)
 }
 
-// endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If that completion is what refused to
-// give up, the work has settled its claim.
+// endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If giveUp was refused because that
+// completion had been applied, the work has settled its claim itself.
 func (c *Claim) endingOfGivingUp(cause, err error) Ending {
 	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.held.Fence {
 		return Ending{Kind: KindCompleted, Err: cause, BySelf: true}

@@ -22,8 +22,8 @@ type piece struct {
 	failure error         // by the handler's answer
 }
 
-// findAll finds the keys of all messages, side by side. One that is not there when the others must be claimed costs its message
-// only.
+// findAll finds the keys of all messages, side by side. A message whose key is not found in time is reported failed, and the
+// others are claimed.
 func (v *invocation) findAll() {
 	v.keys.start()
 	v.keys.await()
@@ -35,7 +35,8 @@ func (v *invocation) findAll() {
 	v.splitAll()
 }
 
-// claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
+// claimAll claims the first message of each key, all at once. If too little time is left, no key is claimed, and each piece has
+// the outcome no_time.
 func (v *invocation) claimAll(ctx context.Context) map[schedule.Work]*piece {
 	pieces := map[schedule.Work]*piece{}
 

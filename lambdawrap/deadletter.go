@@ -26,21 +26,22 @@ type SendMessageAPI interface {
 //	idemddb.source        String  the ARN of the queue that it comes from
 //	idemddb.receiveCount  Number  how often it was delivered
 //
-// Those that it has already, from an earlier time, are replaced. Where SQS refuses the whole as invalid, as a queue with a
-// smaller MaximumMessageSize does, the message goes out once more with nothing added.
+// Attributes of these names from an earlier move are replaced. If SQS refuses the request as invalid, as for a queue with a
+// smaller MaximumMessageSize, the hook sends the message once more without these attributes.
 //
 // To a FIFO queue (its URL ends in .fifo) the message goes in its own message group, or in a group for itself if it has none,
-// with its id for MessageDeduplicationId: what the hook sends twice within five minutes is there once. On a standard queue it
-// may be there twice. It keeps its message group there, too: as its tenant, where queues are fair, and as news of which group
-// it left.
+// with its id for MessageDeduplicationId: what the hook sends twice within five minutes is there once. On a standard queue it may
+// be there twice. There the message keeps its message group, too: SQS treats the group as a tenant of a fair queue, and an
+// operator sees which group the message came from.
 //
 // It needs sqs:SendMessage on that queue, and kms:GenerateDataKey and kms:Decrypt where a KMS key of yours encrypts it. It
 // costs one SQS request for each 64 KB of message.
 //
 // What it sends has a new message id, and so has a message that is moved back from there. With [MessageID] for Options.Key such a
 // message is new work, and nothing shows that it is the same payment. With a key from its content it is the work that failed for
-// good, and it is refused until [idemddb.Store.Reopen] or the command idem reopen. SQS moves messages back only from a queue that
-// is another queue's dead-letter queue, and knows the source only of those that it moved there itself: name the destination.
+// good, and it is refused until [idemddb.Store.Reopen] or the command idem reopen. SQS redrives only from a queue that is the
+// dead-letter queue of another one, and does not know the source of a message that this hook sent there. So name the destination
+// of the redrive.
 //
 // The hook's errors begin with "lambdawrap: dead-letter queue:" and mean that the message is reported failed; it may be in the
 // queue all the same. A queueURL that is not the URL of a queue is an error on every call, so that no message is lost. The hook

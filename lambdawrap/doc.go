@@ -8,19 +8,21 @@
 //
 // The event source mapping must have ReportBatchItemFailures ([partial batch responses]). Without it Lambda ignores the list of
 // failed messages and deletes them. A message that is not proven done is reported failed, so none is lost. What is not promised:
-// an effect can happen again if the process dies between the effect and its record, or if the work outlives its lease.
+// an effect can happen again if the process dies between the effect and its record, or if the lease ends before the work does:
+// the process stood still for longer, or the lease was not renewed.
 //
-//	the handler …                          record         the message
-//	succeeds, or succeeded before          COMPLETED      done: it is deleted
-//	returns an error, or panics            released       comes back
-//	returns Permanent                      FAILED         to DeadLetter and done; without one, it comes back
-//	does not run: another worker has it    unchanged      comes back
-//	does not run: no time, no answer       none           comes back
-//	does not answer in time                held           comes back; with Options.Visibility, when its lease is over
+//	the handler …                          record                 the message
+//	succeeds, or succeeded before          COMPLETED              done: it is deleted
+//	returns an error, or panics            released               comes back
+//	returns Permanent                      FAILED                 to DeadLetter and done; without one, it comes back
+//	does not run: another worker has it    unchanged              comes back
+//	does not run: too little time          unchanged or released  comes back
+//	does not run: DynamoDB did not answer  unchanged or held      comes back; a claim without a worker ends with its lease
+//	does not answer in time                held                   comes back; with Options.Visibility, when its lease is over
 //
-// The messages of a FIFO message group are worked on in their order. Nothing starts that cannot finish before Options.Reserve,
-// and no handlers run ahead of their records: while completions do not get through, each finished handler but one keeps its
-// worker.
+// The messages of a FIFO message group are worked on in their order. No handler starts if less time than it may need
+// (Options.Timeout) is left before Options.Reserve begins. While completions do not get through, each finished handler but one
+// keeps its worker, so that few effects are without a record.
 //
 // Each message ends with an [Outcome]. One that does not end well has one line in the log with that word, the message's id, the
 // hash of its key, and whether it comes back; Options.OnMessage gets the word, and [Metrics] has a metric for most of them.

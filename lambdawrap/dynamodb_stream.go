@@ -50,7 +50,7 @@ func DynamoDBStream(
 // The key is the same for every delivery of one change. A write that repeats an earlier one with the same content makes no record
 // at all; one that changes an item back makes another record with another key. The ARN keeps the streams of one function apart,
 // also those of a table whose stream was turned off and on again. Two functions that read one stream need Stores with different
-// namespaces.
+// namespaces. The error is [ErrNoKey] if the ARN or the eventID is empty.
 func DynamoDBRecordID(_ context.Context, r events.DynamoDBEventRecord) (string, error) {
 	return listKey("is this a record of a table's stream?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }

@@ -21,7 +21,7 @@ type EnvelopeFunc func(context.Context, events.SQSMessage) ([]Enveloped, error)
 
 // Open opens the envelope around a message, as a wrapper with Options.Envelope does. The first of the messages in it has the id
 // of the queue's message, and each further one that id with its number behind it, as m-1/1: two pieces of work must not share an
-// id, neither in a key nor in the answer of a handler of whole events.
+// id, neither in a key nor in the answer of a handler of whole events. The error is that of f.
 func (f EnvelopeFunc) Open(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	opened, err := f(ctx, m)
 	if err != nil {
@@ -55,7 +55,7 @@ type Enveloped struct {
 }
 
 // Key returns the default key of a message that stood in an envelope: the list of Name and ID, or that of [MessageID] if it has
-// no ID.
+// no ID. The error is [ErrNoKey].
 func (e Enveloped) Key() (string, error) {
 	if e.ID == "" {
 		return keyOfMessage(e.Message)
@@ -86,7 +86,7 @@ const (
 )
 
 // Limited returns an envelope that opens within other limits than the default ones. An envelope of your own is bound by them
-// inside of a Chain.
+// inside of a Chain. An envelope that holds more than Bytes is [ErrNoKey], because no delivery makes it smaller.
 func Limited(open EnvelopeFunc, limits EnvelopeLimits) EnvelopeFunc {
 	return func(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 		if limits.Bytes < 0 || limits.Depth < 0 {
@@ -114,8 +114,8 @@ func limitsOf(ctx context.Context) EnvelopeLimits {
 }
 
 // Chain opens envelopes that stand inside of each other, the outermost first: Chain(SNS, Base64, Gzip) opens a notification whose
-// message is compressed. The innermost ID counts, because only what is inside stays when an outer service is given it twice: S3
-// that notifies a topic twice gets two MessageIds.
+// message is compressed. The innermost ID counts, because an outer service gives each copy a new id: if S3 notifies a topic
+// twice, SNS gives the two notifications two MessageIds.
 //
 // More envelopes than EnvelopeLimits.Depth are an error of each message, which comes back.
 func Chain(envelopes ...EnvelopeFunc) EnvelopeFunc {

@@ -14,7 +14,8 @@ import (
 )
 
 // Base64 is an [EnvelopeFunc] for bodies in base64, with the standard or the URL-safe alphabet, with padding or without. It has
-// no ID. What stands in it may be no UTF-8.
+// no ID. What stands in it may be no UTF-8. A body that is not in base64, is empty, or holds more than EnvelopeLimits.Bytes is
+// [ErrNoKey].
 func Base64(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(m.Body, "-_") {
@@ -36,7 +37,7 @@ func Base64(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 }
 
 // Gzip is an [EnvelopeFunc] for compressed bodies. A queue takes text only, so it stands behind [Base64] or [S3Pointer] in a
-// [Chain]. It has no ID. It stops at EnvelopeLimits.Bytes.
+// [Chain]. It has no ID. It stops at EnvelopeLimits.Bytes. A body that is larger, empty, damaged or no gzip is [ErrNoKey].
 func Gzip(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "Gzip"
 

@@ -27,9 +27,10 @@ type GetObjectAPI interface {
 // because it is small, passes as it is, without an ID. ID is the bucket and the key of the object; a producer that sends the body
 // again stores another object.
 //
-// An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. Every other failure may pass: the message comes back.
-// Without s3:ListBucket on the bucket S3 answers with 403 also for an object that is gone; the role needs it, beside
-// s3:GetObject. The producer names the bucket, so let the role read no other one.
+// An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. So are an object of more than EnvelopeLimits.Bytes and
+// a pointer that cannot be read. Every other failure may pass: the message comes back. Without s3:ListBucket on the bucket S3
+// answers with 403 also for an object that is gone; the role needs it, beside s3:GetObject. The producer names the bucket, so let
+// the role read no other one.
 //
 // Nobody deletes the object, because the message may come back after it was worked on: give the bucket a lifecycle rule that
 // expires objects when no message can point to them any more. S3Pointer panics for a nil api.

@@ -21,8 +21,8 @@ import (
 // delivers the notification again. A publisher that publishes again gets a new MessageId; a message that another function staged
 // ([idemddb.Stage]) keeps the id that it had, which is then ID.
 //
-// With raw message delivery there is no envelope, and Options.Envelope must not be set: each message is then an error that says
-// so.
+// With raw message delivery there is no envelope, and Options.Envelope must not be set. A body that is no notification is
+// [ErrNoKey]: when a topic is switched to raw delivery, each message fails for good, so it is given to Options.DeadLetter.
 func SNS(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "SNS"
 
@@ -69,7 +69,7 @@ func SNS(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 // function staged ([idemddb.Stage]) keeps the id that it had, which is then ID and the message attribute idemddb-id.
 //
 // A target with an input path or an input transformer sends something else than the event, and needs no envelope or one of its
-// own.
+// own. A body that is no such event is [ErrNoKey].
 func EventBridge(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "EventBridge"
 
@@ -114,7 +114,7 @@ func EventBridge(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 // S3 is an [EnvelopeFunc] for queues that a bucket notifies: each of the notification's Records is a message, whose body is the
 // record, as events.S3EventRecord has it. A notification has no id, and S3 may send it twice; so ID is made of what happened, the
 // record's sequencer, the bucket and the object's key. Records without a sequencer, as those of tags and restores, have no ID.
-// The test event that S3 sends when the notification is set up (s3:TestEvent) holds nothing.
+// The test event that S3 sends when the notification is set up (s3:TestEvent) holds nothing. Any other body is [ErrNoKey].
 func S3(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "S3"
 

@@ -23,7 +23,9 @@ var (
 )
 
 // Invoke reads the input, calls the function and writes its result. It makes EventFunc a lambda.Handler. An array of records of
-// an event source, an invocation of a durable function, and what is not of the type In are errors, and nothing ran.
+// an event source, an invocation of a durable function, and what is not of the type In are errors, and nothing ran. Any other
+// error is that of the function; or the result cannot be written as JSON, which shows only after the work was done and its key
+// completed.
 func (f EventFunc[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	switch {
 	case isOfPipe(payload):

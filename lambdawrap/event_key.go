@@ -16,8 +16,8 @@ import (
 
 // SentMessageID is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is
 // sent at least once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside
-// of the envelope that SNS makes, or in the event that EventBridge sends to the queue. All other messages have the key of
-// [MessageID].
+// of the envelope that SNS makes, or in the event that EventBridge sends to the queue. All other messages have the key, or the
+// error, of [MessageID].
 func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 	id := aws.ToString(m.MessageAttributes[delivery.IDAttribute].StringValue)
 	if id == "" {
@@ -36,7 +36,7 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 // which is then the key, as for [SentMessageID].
 //
 // An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the
-// schedule must put into its input.
+// schedule must put into its input. The error is [ErrNoKey] if the source or the id is empty.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
 	if id := delivery.IDInResources(e.Resources); id != "" {
 		return idemddb.TextKey(id), nil
@@ -89,7 +89,8 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 
 // RequestID is a key function for [Func]: the invocation's request id. It is for asynchronous invocations: Lambda tries one up to
 // three times, each time with the same id. A caller that invokes again gets a new id, and so does each synchronous invocation and
-// each event that its source delivers twice; they need a key from their content.
+// each event that its source delivers twice; they need a key from their content. The error is [ErrNoKey] if the context has no
+// request id, as outside of Lambda.
 func RequestID[In any](ctx context.Context, _ In) (string, error) {
 	return listKey("is this an invocation of Lambda?", field{"the request id", requestID(ctx)})
 }

@@ -43,7 +43,8 @@ type FuncOptions[In any] struct {
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
-	// transaction commits the record, the result and the effects. Defaults to false.
+	// transaction commits the record, the result and the effects. Without the Retention and the client that it needs, each invocation
+	// fails. Defaults to false.
 	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when

@@ -19,8 +19,8 @@ func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, 
 	return errors.Join(cause, err)
 }
 
-// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
-// handlers start no more, hooks alone are.
+// callHook gives a message to the dead-letter hook. At most Options.Workers handlers and hooks run at a time. When no handler
+// starts any more, up to Options.Workers hooks run beside the handlers that have not returned.
 func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
 	ctx, cancel := within(v.outside(ctx, v.answerAt), end)
 	defer cancel()

@@ -67,8 +67,9 @@ type HTTPOptions struct {
 	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may
 	// both run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs
 	// the handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has
-	// no claim. A 2xx or 3xx of a handler that has not staged anything, not even nothing, becomes a 500, with an ERROR in the log.
-	// Defaults to false.
+	// no claim. The Store must have a Retention of at least 1 hour and a client with TransactWriteItems; otherwise requests are
+	// answered with 500. A 2xx or 3xx of a handler that did not call Stage, not even as Stage(ctx, Effects{}), becomes a 500, with an
+	// ERROR in the log. Defaults to false.
 	Optimistic bool
 
 	// Required answers a request without an Idempotency-Key with 400. Defaults to false: it runs under a random key, so that Stage

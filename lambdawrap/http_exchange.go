@@ -45,7 +45,7 @@ var (
 
 // work begins the work of the key, runs the handler and settles the work.
 func (x *exchange) work(ctx context.Context) outcome {
-	if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+	if ctx.Err() != nil { // no request would be sent, so the outcome is no_time, not unanswered
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	}
 

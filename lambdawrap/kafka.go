@@ -61,18 +61,20 @@ type KafkaOptions struct {
 // KafkaEventResponse is the answer of a function that reads Kafka: the records from which Lambda goes on, one for each
 // topic-partition that has a failure. Package events has no type for it.
 type KafkaEventResponse struct {
+	// BatchItemFailures has at most one entry for each topic-partition. If no record comes back, [Kafka] returns an empty list, not
+	// nil.
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
 }
 
 // KafkaBatchItemFailure names the first record of a topic-partition that comes back.
 type KafkaBatchItemFailure struct {
-	ItemIdentifier KafkaItemIdentifier `json:"itemIdentifier"`
+	ItemIdentifier KafkaItemIdentifier `json:"itemIdentifier"` // the lowest offset that failed
 }
 
 // KafkaItemIdentifier is a record's place. Lambda sends the whole batch again if the event has no record with this place.
 type KafkaItemIdentifier struct {
 	Partition string `json:"partition"` // the topic, a hyphen and the number of the partition, as the event has it
-	Offset    int64  `json:"offset"`
+	Offset    int64  `json:"offset"`    // in the topic-partition
 }
 
 // Kafka wraps a handler of single Kafka records for lambda.Start and makes it idempotent, for Amazon MSK and for self-managed

@@ -21,22 +21,22 @@ import (
 // The event does not tell null from empty, so neither do Key and Value. A tombstone, which deletes a key of a compacted topic,
 // has a key and no value: len(r.Value) == 0.
 type KafkaRecord struct {
-	EventSourceARN string // of an Amazon MSK cluster; "" for a self-managed one
-	Cluster        string // KafkaOptions.Cluster
-	Topic          string
-	Partition      int64
-	Offset         int64     // in the topic-partition
-	Timestamp      time.Time // of the producer or of the broker, as TimestampType says
-	TimestampType  string
-	Key            []byte
-	Value          []byte
+	EventSourceARN string              // of an Amazon MSK cluster; "" for a self-managed one
+	Cluster        string              // KafkaOptions.Cluster
+	Topic          string              // its name
+	Partition      int64               // its number in the topic
+	Offset         int64               // in the topic-partition
+	Timestamp      time.Time           // of the producer or of the broker, as TimestampType says
+	TimestampType  string              // CREATE_TIME or LOG_APPEND_TIME
+	Key            []byte              // as the producer set it; empty for none
+	Value          []byte              // as the producer sent it; empty for a tombstone
 	Headers        []KafkaRecordHeader // in their order; a name may come more than once
 }
 
 // KafkaRecordHeader is one header of a record.
 type KafkaRecordHeader struct {
-	Name  string
-	Value []byte
+	Name  string // as it stands in the record
+	Value []byte // its bytes
 }
 
 // kafkaRecord reads one record. One that cannot be read, or whose failure could not be reported, is an error.

@@ -27,9 +27,9 @@ import (
 // nothing starts any more, at the latest when Options.Reserve begins. A message whose key is not there when it is too late for
 // its handler to start ends as [OutcomeNoTime]: it is reported failed and nothing is claimed. What its function returns later is
 // dropped, so a function that ignores its context costs its own message only. A function that takes half of the time in which
-// handlers may start does not count as one of Workers any more. No message waits for the key of another one, but in a FIFO group
-// for those before it; with [Batch], where one handler gets all, for those that are there half of a reserve before that handler
-// must start.
+// handlers may start does not count as one of Workers any more. In a FIFO group a message waits for the keys of the messages
+// before it; otherwise no message waits for the key of another one. [Batch] waits for all keys, at most until half of
+// Options.Reserve before the last moment at which its handler can start.
 //
 // A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
 // empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
@@ -50,9 +50,9 @@ var ErrNoKey = errors.New("lambdawrap: no key in the message")
 // #["arn:aws:sqs:eu-west-1:111122223333:payments","059f…"]. It is the default.
 //
 // The key is the same for every delivery of one message. It is another one when a producer sends the same content again, and
-// after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then
-// needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of
-// one function apart.
+// after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then needs a
+// key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of one function
+// apart. The error is [ErrNoKey] if the ARN or the id is empty, as for what is no message of an SQS event.
 func MessageID(_ context.Context, m events.SQSMessage) (string, error) { return keyOfMessage(m) }
 
 func keyOfMessage(m events.SQSMessage) (string, error) {
@@ -65,9 +65,10 @@ func keyOfMessage(m events.SQSMessage) (string, error) {
 // repeated for as long as records are retained. Where the queue makes the id from the content, the id is a digest of the
 // body alone and does not cover message attributes.
 //
-// The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as
-// two messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer
-// that sends an id again in another group, more than five minutes later, runs the work again.
+// The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as two
+// messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer that sends
+// an id again in another group, more than five minutes later, runs the work again. The error is [ErrNoKey] for a message without
+// the id, which is one of a queue that is not FIFO.
 func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 	id := m.Attributes["MessageDeduplicationId"]
 	switch {

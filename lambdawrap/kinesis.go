@@ -21,7 +21,7 @@ import (
 //     at once.
 //   - A stream does not count deliveries. Options.MaxAttempts of the Store does, and gives a record that keeps failing to
 //     StreamOptions.DeadLetter. Without both, one such record stops its shard until the event source's own limits are reached.
-//   - There is no visibility: when a failed record comes back is the event source's to say.
+//   - There is no visibility time-out: the event source mapping decides when a failed record comes back.
 //
 // The mapping must have no tumbling window: the function does not hand its state on, and refuses such an event.
 //
@@ -73,7 +73,8 @@ func Kinesis(
 //
 // The key is the same for every delivery of one record. A producer that sends the same content again, as the SDK does after an
 // answer that was lost, makes another record with another key. Work that must not be repeated then needs a key from its content.
-// Two functions that read one stream need Stores with different namespaces, as all functions with different work do.
+// Two functions that read one stream need Stores with different namespaces, as all functions with different work do. The error is
+// [ErrNoKey] if the ARN or the eventID is empty.
 func KinesisRecordID(_ context.Context, r events.KinesisEventRecord) (string, error) {
 	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }

@@ -59,9 +59,10 @@ type Options struct {
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed
 	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease, nothing to
-	// take over, and a batch's commits share requests. A redelivery is claimed as ever. [idemddb.FromContext] has no claim at a first
-	// delivery. A handler that returns nil without having staged anything, not even nothing, is failed with an ERROR in the log. With
-	// Batch it is an invocation error. Defaults to false.
+	// take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client with
+	// TransactWriteItems; otherwise first deliveries are reported failed. A redelivery is claimed as ever. [idemddb.FromContext] has
+	// no claim at a first delivery. If a handler returns nil without a call of Stage, not even Stage(ctx, Effects{}), its message is
+	// reported failed, with an ERROR in the log. With Batch it is an invocation error. Defaults to false.
 	Optimistic bool
 
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each
@@ -93,10 +94,11 @@ type Options struct {
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no
 	// handler starts with less time left before the reserve. A handler that has not returned half of a Reserve after its Timeout is
-	// overdue: it keeps its worker, and if all workers are kept like that, nothing more starts and the answer is sent, for which it
-	// is late. A Timeout that does not fit into the invocation's time is an invocation error that names the numbers. Negative is an
-	// error. Defaults to 0: no limit for a running handler, and a handler starts if the time left is at least 125 % of the longest of
-	// the last 16 successful ones; at most half of the invocation's time is required.
+	// overdue: it keeps its worker, and if overdue handlers keep all workers, no other handler starts. When nothing but overdue
+	// handlers is at work, they are late, and the answer is sent. A Timeout that does not fit into the invocation's time is an
+	// invocation error that names the numbers. Negative is an error. Defaults to 0: no limit for a running handler, and a handler
+	// starts if the time left is at least 125 % of the longest of the last 16 successful ones; at most half of the invocation's time
+	// is required.
 	Timeout time.Duration
 
 	// Visibility shapes the next delivery of a failed message, with one request of ChangeMessageVisibility each. The message comes

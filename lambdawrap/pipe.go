@@ -18,7 +18,7 @@ type PipeEvent interface {
 // PipeFunc is a function that is the target of a pipe. lambda.Start takes it as a lambda.Handler.
 type PipeFunc func(ctx context.Context, payload []byte) ([]byte, error)
 
-// Invoke calls the function. It makes PipeFunc a lambda.Handler.
+// Invoke calls the function, whose errors [Pipe] describes. It makes PipeFunc a lambda.Handler.
 func (f PipeFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) { return f(ctx, payload) }
 
 // Pipe makes the function of [SQS], [Batch], [Kinesis] or [DynamoDBStream], or what [Measure] makes of it, one for the target of
@@ -33,7 +33,8 @@ func (f PipeFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) { 
 // behind it; those that are done are answered from their records.
 //
 // An enrichment and an input template must leave the records as they are. What is no array, or has records of another source, is
-// an error, and nothing ran. Pipe panics for a nil function.
+// an error, and nothing ran. Any other error is that of the function, or says, after the batch was worked on, that a record
+// failed which has no eventID by which the answer could name it. Pipe panics for a nil function.
 func Pipe[E PipeEvent, R any, F ~func(context.Context, E) (R, error)](f F) PipeFunc {
 	if f == nil {
 		panic("lambdawrap: handler: must not be nil")

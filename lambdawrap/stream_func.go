@@ -16,7 +16,7 @@ var errWindow = errors.New("lambdawrap: the event belongs to a tumbling window, 
 	"set TumblingWindowInSeconds of the event source mapping to 0")
 
 // Invoke reads an event, calls the function and writes its answer. It makes StreamFunc a lambda.Handler. An event of a tumbling
-// window, or one that is not of the type E, is an error, and nothing ran.
+// window, or one that is not of the type E, is an error, and nothing ran. Any other error is that of the function.
 func (f StreamFunc[E, R]) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if isInWindow(payload) {
 		return nil, errWindow

@@ -203,12 +203,12 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 	opts.Redelivered = opts.Redelivered || isTwin // the other one has probably written the key's record
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
-	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
+	if m.unclaimed { // without a claim, the commit waits for another worker, so this loop does not
 		opts.Wait, poll.End = v.opts.Wait, time.Time{}
 	}
 
 	for {
-		if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+		if ctx.Err() != nil { // no request would be sent, so the outcome is no_time, not unanswered
 			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 

@@ -26,8 +26,7 @@ import (
 // retention is for how long a client may repeat a request. It is published in the API's description.
 const retention = 7 * 24 * time.Hour
 
-// wire puts the function together from its environment: the API stages what accepts a payment, the wrapper commits it once with
-// the answer, the sender passes the payment on, and a line for each request tells CloudWatch how it went.
+// wire makes the function from its environment variables: its store, sender, metrics and handler.
 func wire(ctx context.Context) (http.Handler, error) {
 	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
 	ledgerTable, errLedger := variable("LEDGER_TABLE", os.Getenv("LEDGER_TABLE"))
@@ -63,7 +62,8 @@ func wire(ctx context.Context) (http.Handler, error) {
 	return recovering(mux, logger), nil
 }
 
-// recovering logs a panic and lives: lambdaurl recovers nothing, so a panic would end all requests that this process serves.
+// recovering logs a panic and keeps the process alive: lambdaurl recovers nothing, so a panic would end all requests that this
+// process serves.
 func recovering(next http.Handler, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer recoverRequest(r.Context(), w, logger)

@@ -54,7 +54,7 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusAccepted, payment)
 }
 
-// effects are what accepts a payment.
+// effects returns what is written when a payment is accepted.
 func (a *api) effects(payment ledger.Payment) (idemddb.Effects, error) {
 	message, err := json.Marshal(payment)
 	if err != nil {

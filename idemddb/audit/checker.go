@@ -82,8 +82,8 @@ type history struct {
 	oldest       []string         // the same tokens, oldest first
 	stored       messages         // what the completion stored; nil: not known
 	hasCompleted bool             // in this life of the record
-	first        int64            // fencing token of this life; of one whose beginning was not seen, what its attempts leave of it
-	stamped      item             // after the last stamp that says forget, while nothing else was changed that it looked at
+	first        int64            // the fencing token with which this life began; if the beginning was not seen, the token less the attempts
+	stamped      item             // the record with the last operator's stamp, if that says forget; else nil
 	isUnstamped  bool             // the record has changed since that stamp
 	story        story
 }

@@ -18,18 +18,18 @@ type Change struct {
 // A Verdict says which transition a change is, and what is wrong with it. A change that is no transition of the page has the kind
 // that is nearest to it, and a violation for each rule that keeps it from being one.
 type Verdict struct {
-	Kind       Kind
+	Kind       Kind          // the transition
 	Partition  string        // the value of the partition key; empty if it is no string
 	Late       bool          // the request was made earlier than the change, by more than clocks explain
 	Lateness   time.Duration // by how much at least, if Late is set and times are known
 	Gap        bool          // the record before is not the one after the last change of the key: a change is missing. Never set by Judge
 	Untimed    bool          // the times of the change were not compared with Change.Time
-	Violations []Violation
+	Violations []Violation   // the rules that the change breaks; none if it is right
 }
 
 // A Violation is a rule that a change breaks.
 type Violation struct {
-	Rule      Rule
+	Rule      Rule   // the rule that is broken
 	Attribute string // of the item; empty if it is about the whole item
 	Text      string // a sentence with the values. It has no key, no result, no message and no text of a failure
 }

@@ -47,7 +47,7 @@ func (j *judgement) part(byTimeToLive bool) {
 	case byTimeToLive && j.after == nil:
 		v.Kind, v.Violations = TimeToLive, j.expired()
 	case j.after == nil:
-		v.Kind = ResultDeletion // by an operator, behind the record that named it, which is another item
+		v.Kind = ResultDeletion // by an operator, after the record that named it, which is another item
 	case len(j.changed) == 0:
 		v.Kind = NoChange
 	case j.before != nil && onlyOthers(j.changed):

@@ -25,11 +25,11 @@ type Report struct {
 
 // A Finding is a change with violations.
 type Finding struct {
-	Partition  string // the whole partition key, which can have personal data. Texts have its digest
-	Number     int    // of the change among the judged ones, from 1
-	Kind       Kind
-	Violations []Violation
-	Story      string // of the key, up to this change
+	Partition  string      // the whole partition key, which can have personal data. Texts have its digest
+	Number     int         // of the change among the judged ones, from 1
+	Kind       Kind        // as in the [Verdict]
+	Violations []Violation // as in the [Verdict]; at least one
+	Story      string      // of the key, up to this change
 }
 
 const mostFindings = 100
@@ -140,7 +140,7 @@ func (r *Report) clone() Report {
 
 // A ViolationsError says that changes broke rules. Its text has no keys, only their digests.
 type ViolationsError struct {
-	Report Report
+	Report Report // what the [Checker] has seen
 }
 
 // mostTold is how many findings the text of an error tells.

@@ -31,6 +31,6 @@
 //   - [DB.Client], an SDK client without sockets, so that it works inside testing/synctest: with the SDK's own retries and errors
 //   - [DB.Handler], an http.Handler, for clients in other processes and languages
 //
-// Not modelled: PartiQL that reads or deletes, TransactGetItems, ProjectionExpression, local secondary indexes, streams,
-// provisioned capacity, several Regions, and permissions other than [AccessDenied].
+// Not modelled: PartiQL that deletes, or that reads other than one item by its whole key, TransactGetItems, ProjectionExpression,
+// local secondary indexes, streams, provisioned capacity, several Regions, and permissions other than [AccessDenied].
 package idemddbtest

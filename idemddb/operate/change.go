@@ -26,8 +26,8 @@ const (
 
 // Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives,
 // it loses its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method
-// then returns true, but not for a key that was claimed with Options.NoTakeover (View.NoTakeover): whoever releases that knows
-// that its effect did not happen.
+// then returns true, but not for a key that was claimed with Options.NoTakeover (View.NoTakeover): an operator releases such a
+// key only after finding out that its effect did not happen.
 //
 // It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must
 // not be empty, and have at most MaxBy and MaxWhy bytes.

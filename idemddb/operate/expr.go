@@ -8,7 +8,7 @@ import (
 )
 
 // This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The
-// expressions of the workers stand in expr.go of package idemddb; what is said here of their conditions refers to it.
+// expressions of the workers stand in internal/protocol/expr.go; what this file says about their conditions refers to that file.
 
 // fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker
 // but one changes one of them:

@@ -68,8 +68,8 @@ func (r *Records) parts(seen View) []*dynamodb.GetItemInput {
 }
 
 // forgetResult deletes the parts of the result of a record that is deleted. They have keys of their own, with the owner token of
-// that record, so no other record names them, and nothing waits for their end. Those of a worker that died or was overtaken are
-// left to Time to Live.
+// that record, so no other record names them, and nothing waits for their end. Those of a worker that died or lost its key to a
+// takeover are left to Time to Live.
 func (r *Records) forgetResult(ctx context.Context, seen View) error {
 	for _, key := range r.parts(seen) {
 		if _, err := r.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: key.TableName, Key: key.Key}); err != nil {

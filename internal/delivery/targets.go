@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
+	// targetTime is the longest time for sending to one target after a completion: the answer should not wait longer for it.
 	targetTime = 2 * time.Second
 
 	// targetPause is how long a target that hangs is not asked again, so that it does not delay all others.

@@ -84,7 +84,7 @@ type call struct {
 
 	engine    *Engine
 	key       string
-	op        Operation // and the same as one of these, or two
+	op        Operation // the interfaces below hold it, too, where it implements them
 	requester Requester
 	joiner    Joiner
 	sharer    Sharer
@@ -96,7 +96,7 @@ type call struct {
 	flight *planner.Flight // of this write alone: the caller sends it
 	shared *shared         // the shared flight in which the write travels
 	busy   bool            // its operation is used by the goroutine of a shared flight
-	news   []news          // that the caller has not told
+	news   []news          // that the caller has not passed on
 	isOver bool            // err is the answer
 	err    error           // that of the last try
 
@@ -105,14 +105,14 @@ type call struct {
 	last    <-chan struct{} // closed when the request has ended which the caller left last; nil for none
 }
 
-// news is what the caller of a write tells: an error, by a function of Config.
+// news is an error that the goroutine of a write's caller must pass to a function of Config.
 type news struct {
 	tell    func(ctx context.Context, key string, err error)
 	err     error
 	isRetry bool // the write is sent again
 }
 
-// tell tells the news of a write, in the goroutine of its caller.
+// tell passes the news of a write to the functions of Config, in the goroutine of the write's caller.
 func (e *Engine) tell(ctx context.Context, c *call) {
 	all := c.news
 	c.news = nil

@@ -144,8 +144,8 @@ func (p *Planner) collect(now time.Time, lane int) {
 	}
 }
 
-// isKept reports whether a write cannot leave, whatever it has for company: a flight under way has an item of it, it stands
-// behind the closed gate, or it gives way.
+// isKept reports whether a write cannot leave with any flight: a flight under way has an item of it, it stands behind the closed
+// gate, or it gives way.
 func (p *Planner) isKept(now time.Time, w *Write) bool {
 	return p.isHeld(now, w) || p.gate.opens.After(now) && p.gate.isHot(now, w) || w.IsExtend && !w.IsUrgent && p.givesWay(w)
 }

@@ -10,7 +10,7 @@ const (
 	maxHot   = 1000
 	gateTime = 5 // in T: the gate is closed for at least so long, and for at most twice as long
 	moreHot  = 2 // so many more hot items a flight may touch after each one that met no conflict
-	oldTries = 4 // so many tries make a write an old one: for its flight it is closed for one T, and for one T more with each further try
+	oldTries = 4 // after so many tries of a write, a conflict of its flight closes the gate for T to 2 T only; each further try adds as much
 )
 
 // gate is what stands before the writes that touch hot items. Its zero value is open.

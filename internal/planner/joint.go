@@ -37,8 +37,8 @@ func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64
 	return over
 }
 
-// again returns a flight that is sent once more now. One of whose callers some have left, or whose items another flight holds, is
-// regrouped.
+// again returns a flight that is sent once more now. If callers have left the flight, or another flight holds an item of it, its
+// writes are regrouped.
 func (p *Planner) again(now time.Time) *Flight {
 	for _, f := range p.flights {
 		if f.due.IsZero() || f.due.After(now) {

@@ -6,7 +6,7 @@
 // T is how long a flight takes, as Estimate measures it. The rules:
 //
 //  1. Alone. A write for which nothing is under way or announced leaves at once.
-//  2. Company. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever
+//  2. Together. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever
 //     comes first. At most eight flights are under way. A flight that takes longer than 100 ms is neither waited for nor counted.
 //     A flight takes the oldest write of each group in turn, so that a group with many writes does not keep another one waiting.
 //     What a group announces delays the writes of that group only: claims that are announced by at most 10 ms, and writes while
@@ -22,12 +22,12 @@
 //  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer
 //     than 4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand
-//     behind one gate. A conflict closes it for a time between 5 T and 10 T. But the oldest goes first: if a write of the flight
-//     has been sent four times, that is T to 2 T; five times, 2 T to 4 T; and so on, up to 5 T to 10 T. Then those behind it
-//     leave, one flight of hot items at a time, which touches at most half as many of them as the one that met the conflict; each
-//     one that meets none lets the next one touch two more. For a cancelled transaction is charged for all its items, and one
-//     that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once, together. A conflict on a
-//     record alone is its write's own pause.
+//     behind one gate. A conflict closes it for 5 T to 10 T. It is closed for a shorter time if a write of the flight has been
+//     sent often: T to 2 T after four tries, 2 T to 4 T after five, and so on. Then the writes behind it leave, one flight of hot
+//     items at a time. The first flight touches at most half as many hot items as the one that met the conflict, and each flight
+//     without a conflict lets the next one touch two more: a cancelled transaction is charged for all its items, and fewer hot
+//     items mean fewer conflicts. Writes that touch no hot item leave at once, together. A conflict on a record alone is its
+//     write's own pause.
 //  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in
 //     progress is asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every
 //     answer, the writes are regrouped.
@@ -36,8 +36,9 @@
 //     and then one is.
 //  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten
 //     transactions of several writes are preceded by one read of their records: a transaction that a record cancels is charged
-//     for all of its items. The flight goes on without the writes that the read has answered. What leaves at once after a
-//     transaction that others have cancelled is not read: it has just shown its records.
+//     for all of its items. The flight goes on without the writes that the read has answered. A flight is not read first if all
+//     of its writes were just in a transaction that other writes cancelled: that answer has shown that their records do not stand
+//     in the way.
 //
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner

@@ -64,7 +64,7 @@ type Write struct {
 	denied  time.Time // when it was first refused in this way
 	tries   int
 	isSeen  bool // its last flight has shown that its record does not stand in the way, and it leaves at once
-	hasLeft bool // with a flight: it has had its company
+	hasLeft bool // it was in a flight before, so it no longer waits for others of its group
 	shared  int  // tries that were not processed while others of the flight were
 	flight  *Flight
 	items   []Item // what it touches: first its record

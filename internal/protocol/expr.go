@@ -23,9 +23,9 @@ const (
 //     any number of racing claimants the first makes this false for all others.
 //   - v = :v: a record of another format version means something that this code cannot know. It is reported, never taken over.
 //   - st = :inprogress: a completed or failed key never runs again while its record lives.
-//   - lease < :dead, where :dead is now − ClockSkew: the holder trusts its lease by its own clock. The taker's clock may be ahead
-//     by ClockSkew, so it waits that much longer. A released key has the lease 0 or −1, which is below any :dead. If the
-//     attribute is absent (a foreign writer), the comparison is false and nobody takes the key over.
+//   - lease < :dead, where :dead is now − ClockSkew: the holder trusts its lease by its own clock. The claimant's clock may be
+//     ahead by ClockSkew, so the claimant waits that much longer. A released key has the lease 0 or −1, which is below any :dead.
+//     If the attribute is absent (a foreign writer), the comparison is false and nobody takes the key over.
 //   - #exp > :nowsec: past its retention the record is dead and its old attributes must not be kept; that path is a PutItem.
 //   - own <> :mine: a late request of this claim may arrive after the claim was won and released. It would claim
 //     the released key again with a token that nobody holds.
@@ -170,8 +170,8 @@ const (
 	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
 
 	// tookat keeps the end of the lease that this claim has taken over, because the next claim replaces prev. Each write of the
-	// holder says it (see Held.write), and of one claim all say the same. A write that is applied late says it of its own claim, or
-	// it is refused.
+	// holder sets it (see Held.write), and all writes of one claim set the same value. A late write is refused unless the record is
+	// still that of its claim.
 	updateTookAt = ", tookat = :tookat"
 
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"

@@ -17,8 +17,9 @@ type Removal struct {
 // IsAll reports whether no message is left.
 func (r *Removal) IsAll() bool { return len(r.Left)+len(r.Parked) == 0 }
 
-// Remove returns the write of what is left. The record gets its end back when nothing is left. All messages of the record were
-// looked at, so what another sender wrote meanwhile is lost only for messages that are sent.
+// Remove returns the write of what is left. The record gets its end back when nothing is left. The write replaces both lists, so
+// it may undo what another sender wrote meanwhile. That loses no message, because this sender has looked at all of them: at worst
+// a message that was sent is in one of the lists again.
 func (t *Table) Remove(partition string, r *Removal, now time.Time) Write {
 	condition := condUnsent
 	if r.OfParked {

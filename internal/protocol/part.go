@@ -17,11 +17,11 @@ const partOutlives = 8 * 24 * time.Hour
 //
 // It has no condition, because whatever its key names is the same: the key holds the owner token and the digest of the whole
 // result. So a try that is made again, one that arrives late, and a completion that is made again write what is there already,
-// perhaps with a later end. A worker that was overtaken, and one that was paused, writes under its own token, which no record
-// names. Nothing names a part before the completion, which is written after it; a worker that dies between the two leaves parts
-// to Time to Live. The end counts from the clock of the worker, as that of the record does. A worker that is paused for more than
-// 8 days between its Put and its completion, if nobody has claimed the key meanwhile, completes it with a result that is gone,
-// which a replay then says.
+// perhaps with a later end. A worker whose key was taken over, and one that was paused, writes under its own token, which no
+// record names. Nothing names a part before the completion, which is written after it; a worker that dies between the two leaves
+// parts to Time to Live. The end counts from the clock of the worker, as that of the record does. A worker that is paused for
+// more than 8 days between its Put and its completion, if nobody has claimed the key meanwhile, completes it with a result that
+// is gone, which a replay then says.
 func (t *Table) PutPart(partition string, part []byte, now time.Time) *dynamodb.PutItemInput {
 	stored := t.Key(partition)
 	stored[t.TTLAttribute] = number(t.end(Stamp{Now: now}) + int64(partOutlives/time.Second))

@@ -1,7 +1,7 @@
 package record
 
-// The attributes of a record besides the key and the TTL attribute, whose names the user chooses. The documentation of package
-// idemddb lists what they mean. A struct tag and an expression cannot name a constant, so both repeat these names.
+// The attributes of a record besides the key and the TTL attribute, whose names the user chooses. docs/record.md says what they
+// mean. A struct tag and an expression cannot name a constant, so both repeat these names.
 const (
 	Version     = "v"
 	State       = "st"

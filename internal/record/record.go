@@ -102,7 +102,7 @@ func (r *Stored) Holder() string {
 // Expired reports whether the retention is over at now.
 func (r *Stored) Expired(now time.Time) bool { return r.Expires <= now.Unix() }
 
-// LeaseOver reports whether a taker may have the key at now. A record without a lease (a foreign writer) keeps it to its end.
+// LeaseOver reports whether the key may be taken over at now. A record without a lease (a foreign writer) keeps it to its end.
 func (r *Stored) LeaseOver(now time.Time, skew time.Duration) bool {
 	return r.Lease != nil && *r.Lease < now.Add(-skew).UnixMilli()
 }

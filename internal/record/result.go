@@ -22,7 +22,7 @@ func (k KeptResult) Value() types.AttributeValue {
 	}}
 }
 
-// IsOf reports whether it is what a record holds of this result.
+// IsOf reports whether k has the SHA-256 of this result.
 func (k KeptResult) IsOf(result []byte) bool {
 	sum := sha256.Sum256(result)
 

@@ -70,7 +70,7 @@ func (c Content) Plain() []byte {
 	return plain
 }
 
-// ContentOf returns what a message to a target says, of what Plain has made of it.
+// ContentOf is the inverse of Plain: it returns the Content of a message to target.
 func ContentOf(target string, plain []byte) (Content, error) {
 	var c content
 
