@@ -16,17 +16,17 @@ type lines struct {
 }
 
 // line is the calls that wait for one key. One of them at a time sends claims for all, and each judges the record in the answer
-// by its own fingerprint. If the key is free, the call that asks has claimed it, and the next one sends claims for the others.
+// by its own fingerprint. If the key is free, the call that sent the claim holds it, and another one sends claims for the rest.
 type line struct {
-	calls   int
-	isAsked bool          // one of the calls asks, or pauses before it asks again
-	news    chan struct{} // closed at the next answer, and when nobody asks any more
-	poll    *sleep.Poll   // the pauses between two answers; used by the call that asks
+	calls     int
+	hasSender bool          // one of the calls sends claims, or pauses before it sends the next
+	next      chan struct{} // closed at the next answer, and when no call sends claims any more
+	poll      *sleep.Poll   // the pauses between two answers; used by the call that sends claims
 
 	// The last answer; all of them are zero before the first one.
 	found   *record.Stored // the record that refused the claim; nil if the claim was won
 	until   time.Time      // the end of the lease of the claim that was won
-	isAlone bool           // DynamoDB has not answered, so each call asks for itself
+	isAlone bool           // DynamoDB has not answered, so each call claims for itself
 }
 
 // enter puts a call into the line for its key.
@@ -36,7 +36,7 @@ func (ls *lines) enter(partition string) *line {
 
 	l := ls.keys[partition]
 	if l == nil || l.isAlone {
-		if l = (&line{news: make(chan struct{}), poll: &sleep.Poll{}}); ls.keys == nil {
+		if l = (&line{next: make(chan struct{}), poll: &sleep.Poll{}}); ls.keys == nil {
 			ls.keys = map[string]*line{}
 		}
 
@@ -50,13 +50,13 @@ func (ls *lines) enter(partition string) *line {
 
 // leave takes a call out of its line. If this call was sending the claims, leave wakes the others, so that one of them sends the
 // next.
-func (ls *lines) leave(partition string, l *line, asks bool) {
+func (ls *lines) leave(partition string, l *line, sends bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 
-	if asks {
-		l.isAsked = false
-		l.tell()
+	if sends {
+		l.hasSender = false
+		l.wake()
 	}
 
 	if l.calls--; l.calls == 0 && ls.keys[partition] == l {
@@ -64,33 +64,33 @@ func (ls *lines) leave(partition string, l *line, asks bool) {
 	}
 }
 
-// tell wakes the calls. It is called with the mutex of the lines held.
-func (l *line) tell() {
-	close(l.news)
-	l.news = make(chan struct{})
+// wake wakes the calls. It is called with the mutex of the lines held.
+func (l *line) wake() {
+	close(l.next)
+	l.next = make(chan struct{})
 }
 
 // view is what a call sees of its line.
 type view struct {
 	line
 
-	asks    bool // from now on this call asks
-	isFirst bool // nobody has asked before
+	sends   bool // from now on this call sends the claims
+	isFirst bool // no claim was sent before
 }
 
-// look returns what a call sees of its line, and lets it ask if nobody else does.
+// look returns what a call sees of its line, and lets it send the claims if no other call does.
 func (ls *lines) look(l *line) view {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 
-	v := view{line: *l, asks: !l.isAsked, isFirst: l.found == nil && l.until.IsZero()}
-	l.isAsked = l.isAsked || v.asks
+	v := view{line: *l, sends: !l.hasSender, isFirst: l.found == nil && l.until.IsZero()}
+	l.hasSender = l.hasSender || v.sends
 
 	return v
 }
 
-// answered gives the line the answer that the asking call has got: the end of the lease of its claim, or the record that refused
-// it. Without either, each call asks for itself, unless only the context of the asking one has ended.
+// answered gives the line the answer to the claim of the sending call: the end of its lease, or the record that refused it.
+// Without either, each call claims for itself, unless only the context of the sending one has ended.
 func (ls *lines) answered(ctx context.Context, l *line, until time.Time, refusal *record.Stored) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -104,5 +104,5 @@ func (ls *lines) answered(ctx context.Context, l *line, until time.Time, refusal
 		l.isAlone = true
 	}
 
-	l.tell()
+	l.wake()
 }

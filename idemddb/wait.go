@@ -15,14 +15,14 @@ func (a *acquisition) claimInLine(ctx context.Context, limit time.Duration) {
 	ls := &a.store.lines
 	l, v, end := ls.enter(a.Partition), view{}, time.Now().Add(limit)
 
-	defer func() { ls.leave(a.Partition, l, v.asks) }()
+	defer func() { ls.leave(a.Partition, l, v.sends) }()
 
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 
 	for {
 		v = ls.look(l)
-		a.hear(&v)
+		a.takeAnswer(&v)
 
 		switch {
 		case a.record != nil, a.err != nil && !errors.Is(a.err, ErrInProgress):
@@ -31,14 +31,14 @@ func (a *acquisition) claimInLine(ctx context.Context, limit time.Duration) {
 			a.waitForHolder(ctx, time.Until(end), func() { a.try(ctx) })
 
 			return
-		case v.asks:
-			a.askForLine(ctx, l, &v, end)
+		case v.sends:
+			a.claimForLine(ctx, l, &v, end)
 
 			return
 		}
 
 		select {
-		case <-v.news:
+		case <-v.next:
 			continue
 		case <-timer.C:
 		case <-ctx.Done():
@@ -54,8 +54,8 @@ func (a *acquisition) claimInLine(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// askForLine claims the key, and claims it again while another worker holds it. All answers are for the line.
-func (a *acquisition) askForLine(ctx context.Context, l *line, v *view, end time.Time) {
+// claimForLine claims the key, and claims it again while another worker holds it. All answers are for the line.
+func (a *acquisition) claimForLine(ctx context.Context, l *line, v *view, end time.Time) {
 	v.poll.End = end
 
 	for next := v.isFirst || v.poll.Next(ctx); next; next = errors.Is(a.err, ErrInProgress) && v.poll.Next(ctx) {
@@ -74,8 +74,8 @@ func (a *acquisition) askForLine(ctx context.Context, l *line, v *view, end time
 	a.endOfWait(ctx, end)
 }
 
-// hear takes the last answer to another call of the line. Of a claim that was won it takes only that the key is held.
-func (a *acquisition) hear(v *view) {
+// takeAnswer takes the last answer to another call of the line. Of a claim that was won it takes only that the key is held.
+func (a *acquisition) takeAnswer(v *view) {
 	if v.isFirst {
 		return
 	}
@@ -86,13 +86,13 @@ func (a *acquisition) hear(v *view) {
 
 	a.Last = a.Stamp()
 
-	switch answer := a.store.records.Judge(a.LastTry(), v.found); answer.Verdict { //nolint:exhaustive // the others are for the call that asks
+	switch answer := a.store.records.Judge(a.LastTry(), v.found); answer.Verdict { //nolint:exhaustive // the others are for the call that sends claims
 	case protocol.Completed, protocol.Failed, protocol.Mismatch, protocol.InUse:
 		a.err = nil
 		a.conclude(answer)
 		a.ownResult()
 
-		if !a.store.opts.RedeliverUnsent { // the call that has asked sends the messages that are left in the record
+		if !a.store.opts.RedeliverUnsent { // the call that sent the claim sends the messages that are left in the record
 			a.unsentRecord = nil
 		}
 	}

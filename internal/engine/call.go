@@ -93,35 +93,35 @@ type call struct {
 	retried   func(ctx context.Context)
 	signal    chan struct{} // has a value when the caller must look at what follows; nil until it waits
 
-	flight *planner.Flight // of this write alone: the caller sends it
-	shared *shared         // the shared flight in which the write travels
-	busy   bool            // its operation is used by the goroutine of a shared flight
-	news   []news          // that the caller has not passed on
-	isOver bool            // err is the answer
-	err    error           // that of the last try
+	flight  *planner.Flight // of this write alone: the caller sends it
+	shared  *shared         // the shared flight in which the write travels
+	busy    bool            // its operation is used by the goroutine of a shared flight
+	reports []report        // that the caller has not passed on
+	isOver  bool            // err is the answer
+	err     error           // that of the last try
 
 	answers [1]planner.Answer // to a flight of this write alone
 	errs    [1]error
 	last    <-chan struct{} // closed when the request has ended which the caller left last; nil for none
 }
 
-// news is an error that the goroutine of a write's caller must pass to a function of Config.
-type news struct {
-	tell    func(ctx context.Context, key string, err error)
+// report is an error that the goroutine of a write's caller must pass to a function of Config.
+type report struct {
+	to      func(ctx context.Context, key string, err error)
 	err     error
 	isRetry bool // the write is sent again
 }
 
-// tell passes the news of a write to the functions of Config, in the goroutine of the write's caller.
-func (e *Engine) tell(ctx context.Context, c *call) {
-	all := c.news
-	c.news = nil
+// report passes the reports of a write to the functions of Config, in the goroutine of the write's caller.
+func (e *Engine) report(ctx context.Context, c *call) {
+	all := c.reports
+	c.reports = nil
 
 	e.unlocked(func() {
-		for _, n := range all {
-			n.tell(ctx, c.key, n.err)
+		for _, r := range all {
+			r.to(ctx, c.key, r.err)
 
-			if n.isRetry && c.retried != nil {
+			if r.isRetry && c.retried != nil {
 				c.retried(ctx)
 			}
 		}

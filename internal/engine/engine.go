@@ -111,8 +111,8 @@ func (c *Pending) Wait(ctx context.Context) error {
 
 	for {
 		switch {
-		case len(c.news) > 0:
-			e.tell(ctx, c)
+		case len(c.reports) > 0:
+			e.report(ctx, c)
 		case c.last != nil:
 			e.awaitLast(c)
 		case c.isOver:
@@ -223,7 +223,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		switch answers[i] {
 		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
 			if !c.isOver {
-				c.news = append(c.news, news{tell: e.Retried, err: errs[i], isRetry: true})
+				c.reports = append(c.reports, report{to: e.Retried, err: errs[i], isRetry: true})
 			}
 		case planner.Done, planner.AtOnce, planner.AloneNow:
 		}

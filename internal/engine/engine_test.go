@@ -385,14 +385,14 @@ func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]func(*shared){
-		"one of them":  func(s *shared) { s.tellOne(news{}) },
+		"one of them":  func(s *shared) { s.reportOne(report{}) },
 		"each of them": func(s *shared) { s.readLost(ErrExited) },
 	} {
 		over, waits := &call{isOver: true}, &call{}
 		s := &shared{engine: newCaller(&client{}).engine, calls: []*call{nil, over, waits}, answers: make([]planner.Answer, 3)}
 
-		if c(s); len(over.news) != 0 || len(waits.news) != 1 {
-			t.Errorf("%s: the one who has left has %d news, the other one %d", name, len(over.news), len(waits.news))
+		if c(s); len(over.reports) != 0 || len(waits.reports) != 1 {
+			t.Errorf("%s: the one who has left has %d reports, the other one %d", name, len(over.reports), len(waits.reports))
 		}
 	}
 }

@@ -223,15 +223,15 @@ func (s *shared) deny(err error) {
 	s.engine.wrong = 0
 
 	if s.engine.planner.Deny(time.Now()) {
-		s.tellOne(news{tell: s.engine.Unshared, err: err})
+		s.reportOne(report{to: s.engine.Unshared, err: err})
 	}
 }
 
-// tellOne lets one of the callers tell news. It is called with the mutex of the Engine held.
-func (s *shared) tellOne(n news) {
+// reportOne gives one of the callers a report. It is called with the mutex of the Engine held.
+func (s *shared) reportOne(r report) {
 	for _, c := range s.calls {
 		if c != nil && !c.isOver {
-			c.news = append(c.news, n)
+			c.reports = append(c.reports, r)
 
 			return
 		}
@@ -264,7 +264,7 @@ func (s *shared) readLost(err error) {
 	s.engine.change(func() {
 		for i, c := range s.calls {
 			if s.answers[i] = planner.AloneNow; c != nil && c.busy {
-				c.news = append(c.news, news{tell: s.engine.Retried, err: err, isRetry: true})
+				c.reports = append(c.reports, report{to: s.engine.Retried, err: err, isRetry: true})
 			}
 		}
 	})

@@ -110,7 +110,7 @@ func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
 	part := t.parts[at]
 
 	if part.IsConflict {
-		t.engine.change(func() { c.news = append(c.news, news{tell: t.engine.Conflict, err: part.Err}) })
+		t.engine.change(func() { c.reports = append(c.reports, report{to: t.engine.Conflict, err: part.Err}) })
 	}
 
 	if part.Outcome == protocol.Refused && c.hasEnded(part.Item) {
@@ -208,7 +208,7 @@ func (s *shared) readOn(isAnswered []bool, found *wire.Shared) {
 
 	switch {
 	case found.Denied != nil && s.engine.planner.DenyReads(now):
-		s.tellOne(news{tell: s.engine.Unread, err: found.Denied})
+		s.reportOne(report{to: s.engine.Unread, err: found.Denied})
 	case found.Err == nil && found.Denied == nil:
 		s.engine.planner.Processed(s.flight)
 	}

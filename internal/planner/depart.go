@@ -210,7 +210,7 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 		}
 	}
 
-	return oldest.Add(p.times[lane].t() / companyPart)
+	return oldest.Add(p.times[lane].t() / togetherPart)
 }
 
 // t returns T.

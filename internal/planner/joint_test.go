@@ -315,7 +315,7 @@ func TestATransactionThatIsSentOnceMoreWaitsForItsItems(t *testing.T) {
 		again := y.land(other[0], planner.Done)
 		y.want(again, one("a"))
 		y.want(y.submit(y.jointOf("c", "x")))
-		y.now = y.now.Add(20 * time.Millisecond) // longer than it would wait for company
+		y.now = y.now.Add(20 * time.Millisecond) // longer than it would wait for others
 		y.want(y.depart())
 
 		if isSame := again[0].Handle != nil; isSame != isUnrecorded {

@@ -41,7 +41,7 @@ func TestAloneAWriteLeavesAtOnce(t *testing.T) {
 	})
 }
 
-func TestCompanyIsWaitedForForAThirdOfT(t *testing.T) {
+func TestAWriteWaitsForOthersForAThirdOfT(t *testing.T) {
 	t.Parallel()
 
 	runScripts(t, map[string]string{
@@ -402,7 +402,7 @@ func TestWhatIsOverdueIsNotForgotten(t *testing.T) {
 		"an end": `
 			x comes, a comes until 1s -> x next 2ms
 			late 2s, x lands -> over a next never`,
-		"the end of a company": `
+		"the end of the wait for others": `
 			x comes, a comes -> x next 2ms
 			late 3ms, b comes -> a+b`,
 		"members that were announced": `

@@ -15,12 +15,12 @@ const (
 	// LargeValue is the size in bytes above which the value of a write must not delay others.
 	LargeValue = 64 << 10
 
-	maxFlights  = 8                      // under way at a time
-	overdueTime = 100 * time.Millisecond // a flight that takes longer is not waited for
-	companyPart = 3                      // a write waits for this part of T for others to share its request
-	heldFor     = 4                      // in T: for so long a flight holds its records
-	expectTime  = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
-	lingerTime  = 200 * time.Microsecond // how long a write waits for the members of its group that are at work
+	maxFlights   = 8                      // under way at a time
+	overdueTime  = 100 * time.Millisecond // a flight that takes longer is not waited for
+	togetherPart = 3                      // a write waits for this part of T for others to share its request
+	heldFor      = 4                      // in T: for so long a flight holds its records
+	expectTime   = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
+	lingerTime   = 200 * time.Microsecond // how long a write waits for the members of its group that are at work
 
 	// MaxTry is the longest time for one try.
 	MaxTry = 2 * time.Second

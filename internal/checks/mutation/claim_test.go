@@ -5,14 +5,14 @@ var claimMutants = []mutant{
 	{
 		why:  "each caller that waits for a key asks for itself",
 		file: "idemddb/line.go",
-		old:  `asks: !l.isAsked`,
+		old:  `sends: !l.hasSender`,
 		new:  `asks: true`,
 		pkg:  "idemddb", run: "TestAThousandWaitersAskOnce",
 	},
 	{
 		why:  "nobody asks on when the caller that asks has left",
 		file: "idemddb/line.go",
-		old:  `l.isAsked = false`,
+		old:  `l.hasSender = false`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestAReleasedKeyIsClaimedByOneWaiterAndTheOthersWaitOn",
 	},

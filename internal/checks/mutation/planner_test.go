@@ -12,16 +12,16 @@ var plannerMutants = []mutant{
 	{
 		why:  "a write waits until the flight before it has landed, however long that takes",
 		file: "internal/planner/depart.go",
-		old:  `return oldest.Add(p.times[lane].t() / companyPart)`,
+		old:  `return oldest.Add(p.times[lane].t() / togetherPart)`,
 		new:  `return oldest.Add(time.Hour)`,
-		pkg:  "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
+		pkg:  "internal/planner", run: "TestAWriteWaitsForOthersForAThirdOfT",
 	},
 	{
 		why:  "a write that comes while a flight is under way does not wait for others",
 		file: "internal/planner/depart.go",
-		old:  `return oldest.Add(p.times[lane].t() / companyPart)`,
+		old:  `return oldest.Add(p.times[lane].t() / togetherPart)`,
 		new:  `return oldest`,
-		pkg:  "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
+		pkg:  "internal/planner", run: "TestAWriteWaitsForOthersForAThirdOfT",
 	},
 	{
 		why:  "nothing wakes the planner when a write has waited for a third of T",
@@ -30,21 +30,21 @@ var plannerMutants = []mutant{
 
 			continue`,
 		new: `			continue`,
-		pkg: "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
+		pkg: "internal/planner", run: "TestAWriteWaitsForOthersForAThirdOfT",
 	},
 	{
 		why:  "any number of flights is under way at a time",
 		file: "internal/planner/depart.go",
 		old:  `case all >= maxFlights:`,
 		new:  `case all >= 100*maxFlights:`,
-		pkg:  "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
+		pkg:  "internal/planner", run: "TestAWriteWaitsForOthersForAThirdOfT",
 	},
 	{
 		why:  "a flight that hangs keeps all others waiting",
 		file: "internal/planner/depart.go",
 		old:  `!f.isCounted || !f.due.IsZero() || !end.After(now)`,
 		new:  `!f.isCounted || !f.due.IsZero()`,
-		pkg:  "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
+		pkg:  "internal/planner", run: "TestAWriteWaitsForOthersForAThirdOfT",
 	},
 	{
 		why:  "a group with many writes keeps another one waiting until it is done",

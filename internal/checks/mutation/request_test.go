@@ -53,7 +53,7 @@ var requestMutants = []mutant{
 	{
 		why:  "OnRetry is not called when a write is sent again",
 		file: "internal/engine/engine.go",
-		old:  `c.news = append(c.news, news{tell: e.Retried, err: errs[i], isRetry: true})`,
+		old:  `c.reports = append(c.reports, report{to: e.Retried, err: errs[i], isRetry: true})`,
 		new:  `_ = errs`,
 		pkg:  "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
 	},

@@ -176,7 +176,7 @@ func (w *world) wake() {
 		w.now = w.wakeAt
 	}
 
-	if w.isLate = false; w.without != ruleCompany { // the wrong driver lets writes wait for landings only
+	if w.isLate = false; w.without != ruleTogether { // the wrong driver lets writes wait for landings only
 		w.departAll()
 	}
 }

@@ -48,7 +48,7 @@ func TestWithoutARuleItsPropertyBreaks(t *testing.T) {
 		end   string
 	}{
 		ruleAlone:     {1, "writer 1 is alone, and its write does not leave in the same step"},
-		ruleCompany:   {4, "writer 2 has waited for 1.666666ms behind a flight, and does not leave"},
+		ruleTogether:  {4, "writer 2 has waited for 1.666666ms behind a flight, and does not leave"},
 		ruleItself:    {7, "DynamoDB has answered writer 3, and its write is sent again"},
 		ruleLeft:      {6, "the write of writer 1 is sent, and its caller has left"},
 		ruleLimits:    {6, "the request of writer 2 and writer 3 writes the record a twice"},

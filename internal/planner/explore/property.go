@@ -32,7 +32,7 @@ func (w *world) checkWaiting(c *writer) {
 	case len(w.flights) == 0 && !w.isGroup:
 		w.violatef(ruleAlone, "nothing is under way, and %s waits", c.name)
 	case !w.isGroup && !w.now.Before(w.latest(c)), !w.now.Before(c.since.Add(announced)) && !w.now.Before(w.latest(c)):
-		w.violatef(ruleCompany, "%s has waited for %v behind a flight, and does not leave", c.name, w.now.Sub(c.since))
+		w.violatef(ruleTogether, "%s has waited for %v behind a flight, and does not leave", c.name, w.now.Sub(c.since))
 	}
 }
 
@@ -68,7 +68,7 @@ func (w *world) checkWake() {
 		}
 
 		if c.write != nil && !w.isUnderWay(c) && (at.IsZero() || at.After(latest)) {
-			w.violatef(ruleCompany, "nothing wakes the planner when %s has waited for %v", c.name, latest.Sub(c.since))
+			w.violatef(ruleTogether, "nothing wakes the planner when %s has waited for %v", c.name, latest.Sub(c.since))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (w *world) checkWake() {
 func (w *world) checkEnd() {
 	for _, c := range w.writers {
 		if c.write != nil {
-			w.violatef(ruleCompany, "%s waits for ever", c.name)
+			w.violatef(ruleTogether, "%s waits for ever", c.name)
 		}
 	}
 }

@@ -6,7 +6,7 @@ type rule int
 // The rules that have a property here.
 const (
 	ruleAlone     rule = 1
-	ruleCompany   rule = 2
+	ruleTogether  rule = 2
 	ruleItself    rule = 3
 	ruleLeft      rule = 4
 	ruleLimits    rule = 5
@@ -30,7 +30,7 @@ var rules = []struct {
 		"a wrapper announces writes that do not come", setup{keys: "a"},
 	},
 	{
-		ruleCompany, "no write waits behind a flight for longer than a third of T",
+		ruleTogether, "no write waits behind a flight for longer than a third of T",
 		"the planner is asked for flights only where a write comes or a flight lands", setup{keys: "ab"},
 	},
 	{
