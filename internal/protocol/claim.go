@@ -275,26 +275,6 @@ func (t *Table) readWon(try Try, a Answer) (Step, ClaimAnswer) {
 	}
 }
 
-// ReadFound says what an item means for a claim whose condition it made false.
-func (t *Table) ReadFound(try Try, found Item) ClaimAnswer {
-	rec, err := record.Read(found, t.TTLAttribute)
-	if err != nil {
-		return ClaimAnswer{Verdict: Unreadable, Err: err}
-	}
-
-	return t.Judge(try, rec)
-}
-
-// Judge is ReadFound for an item that is read already.
-func (t *Table) Judge(try Try, found *record.Stored) ClaimAnswer {
-	verdict := t.judge(try, found)
-	if verdict == Won {
-		return t.won(try, found)
-	}
-
-	return ClaimAnswer{Verdict: verdict, Found: found}
-}
-
 // won returns the claim whose record this is.
 func (t *Table) won(try Try, rec *record.Stored) ClaimAnswer {
 	held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, rec.Previous}

@@ -4,7 +4,7 @@ package mutation
 var addMutants = []mutant{
 	{
 		why:  "additions under different conditions are one update",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `return s.Item == a.Item && s.As == a.As`,
 		new:  `return s.Item == a.Item`,
 		pkg:  "internal/protocol", run: "TestAdditionsUnderAnotherConditionAreNotJoined",
@@ -25,28 +25,28 @@ var addMutants = []mutant{
 	},
 	{
 		why:  "a part that is left out has its number in the sum",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `sums := slices.Clone(j.sums)`,
 		new:  `sums := j.sums`,
 		pkg:  "internal/protocol", run: "TestAPartIsLeftOutIfASumWouldHaveTooManyDigits",
 	},
 	{
 		why:  "each part of a refused sum is refused, although it is not known whose number it was",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `case isJoint:`,
 		new:  `case false:`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSaysOfSums",
 	},
 	{
 		why:  "a conflict of a sum is none of its parts",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `effects = append(effects, sums[at])`,
 		new:  `effects = append(effects, types.CancellationReason{})`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSaysOfSums",
 	},
 	{
 		why:  "a refused addition has the position of an item",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `i = p.Adds[i-len(p.Effects)].Index`,
 		new:  `i -= len(p.Effects)`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSaysOfSums",

@@ -3,14 +3,14 @@ package mutation
 // claimMutants change how a key is claimed, and what a claim believes.
 var claimMutants = []mutant{
 	{
-		why:  "each caller that waits for a key asks for itself",
+		why:  "each caller that waits for a key sends its own claims",
 		file: "idemddb/line.go",
 		old:  `sends: !l.hasSender`,
-		new:  `asks: true`,
+		new:  `sends: true`,
 		pkg:  "idemddb", run: "TestAThousandWaitersAskOnce",
 	},
 	{
-		why:  "nobody asks on when the caller that asks has left",
+		why:  "no call sends claims when the one that did has left",
 		file: "idemddb/line.go",
 		old:  `l.hasSender = false`,
 		new:  ``,
@@ -97,7 +97,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
-		file: "internal/protocol/found.go",
+		file: "internal/protocol/verdict.go",
 		old: `		return Committed
 	case found.State == record.Failed:
 		return Failed`,
@@ -108,14 +108,14 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was released meanwhile",
-		file: "internal/protocol/found.go",
+		file: "internal/protocol/verdict.go",
 		old:  `case found.State == record.InProgress && found.Lease != nil && *found.Lease > 0:`,
 		new:  `case found.State == record.InProgress && found.Lease != nil:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although it is completed",
-		file: "internal/protocol/found.go",
+		file: "internal/protocol/verdict.go",
 		old:  `case found.State == record.InProgress && found.Lease != nil && *found.Lease > 0:`,
 		new:  `case found.Lease != nil && *found.Lease > 0:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",

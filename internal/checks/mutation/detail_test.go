@@ -46,7 +46,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a key that was failed with another input is refused as failed, not as reused",
-		file: "internal/protocol/found.go",
+		file: "internal/protocol/verdict.go",
 		old:  `case !found.Matches(try.Fingerprint):`,
 		new:  `case !found.Matches(try.Fingerprint) && found.State != record.Failed:`,
 		pkg:  "internal/protocol", run: "TestWhatARecordMeansForAClaim/a_failed_record_of_another_input",
@@ -67,14 +67,14 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a flight that is sent once more keeps the conflicts of its last try",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/repeat.go",
 		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
 		new:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded = now, false, false, false, false, false`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",
 	},
 	{
 		why:  "a flight that is sent once more counts from its first try",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/repeat.go",
 		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
 		new:  `f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = false, false, false, false, false, nil`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",

@@ -126,7 +126,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "an own commit is not recognised",
-		file: "internal/protocol/found.go",
+		file: "internal/protocol/verdict.go",
 		old:  `tx != "" && found.Tx == tx`,
 		new:  `tx != "" && found.Tx != tx`,
 		pkg:  "idemddb", run: "TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce",
@@ -539,8 +539,8 @@ var effectMutants = []mutant{
 	{
 		why:  "after a refused effect the lease is renewed only at its end",
 		file: "idemddb/renew.go",
-		old:  `r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // the same pause as in next`,
-		new:  `r.claim.left())) //nolint:mnd // the same pause as in next`,
+		old:  `r.claim.left()-r.claim.store.opts.Lease/2) //nolint:mnd // the same pause as in next`,
+		new:  `r.claim.left()) //nolint:mnd // the same pause as in next`,
 		pkg:  "idemddb", run: "TestAfterARefusedEffectTheLeaseIsRenewedInTime",
 	},
 	{

@@ -295,7 +295,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a lost answer is replayed as a success",
-		file: "lambdawrap/http_exchange.go",
+		file: "lambdawrap/http_replay.go",
 		old:  `if rec.ResultOmitted {`,
 		new:  `if rec.ResultOmitted && rec.Key == "" {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnswersThatAreLost",

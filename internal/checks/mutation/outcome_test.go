@@ -123,15 +123,17 @@ var outcomeMutants = []mutant{
 	{
 		why:  "the dead-letter hook gets the message as the handler left it",
 		file: "lambdawrap/message.go",
-		old:  `h.clone(record), cause)`,
-		new:  `given, cause)`,
-		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
+		old:  `return &recordHooks[R]{f, record}, f.clone(record)`,
+		new: `given = f.clone(record)
+
+	return &recordHooks[R]{f, given}, given`,
+		pkg: "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
 	},
 	{
 		why:  "the handler and the dead-letter hook share the maps of the message",
 		file: "lambdawrap/message.go",
-		old:  `given = h.clone(record)`,
-		new:  `given = record`,
+		old:  `return &recordHooks[R]{f, record}, f.clone(record)`,
+		new:  `return &recordHooks[R]{f, record}, record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
 	},
 	{

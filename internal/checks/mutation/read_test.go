@@ -119,7 +119,7 @@ var readMutants = []mutant{
 	},
 	{
 		why:  "a transaction that is sent once more is read again",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/repeat.go",
 		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
 		new:  `f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, nil`,
 		pkg:  "internal/planner", run: "TestATransactionThatIsSentOnceMoreIsNotReadFirst",

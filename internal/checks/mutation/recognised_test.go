@@ -41,8 +41,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "between two tries of a transaction, the lease is extended beyond the deadline of the invocation",
 		file: "idemddb/complete_with.go",
-		old:  `}, engine.LeaseBound(ctx)); {`,
-		new:  `}, engine.LeaseBound(write)); {`,
+		old:  `bound := engine.LeaseBound(ctx)`,
+		new:  `bound := engine.LeaseBound(write)`,
 		pkg:  "idemddb", run: "TestBetweenTheTriesOfATransactionTheLeaseIsNotExtendedBeyondTheDeadline",
 	},
 	{

@@ -4,35 +4,35 @@ package mutation
 var transactMutants = []mutant{
 	{
 		why:  "a refused effect beside a conflict of another effect counts as an answer",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `case c.IsHeld, len(c.Conflicts) > 0:`,
 		new:  `case c.IsHeld:`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",
 	},
 	{
 		why:  "a refused effect beside a record that is held counts as an answer",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `case c.IsHeld, len(c.Conflicts) > 0:`,
 		new:  `case len(c.Conflicts) > 0:`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",
 	},
 	{
 		why:  "a record that DynamoDB does not accept is sent again until the end",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `case slices.ContainsFunc(record, isRefusal):`,
 		new:  `case slices.ContainsFunc(record, isTransient):`,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",
 	},
 	{
 		why:  "missing reasons are taken for a refusal",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `if ofSums != 0 {`,
 		new:  `if ofSums > 0 {`,
 		pkg:  "internal/protocol", run: "TestReasonsThatAreNotThoseOfTheItems",
 	},
 	{
 		why:  "the parts of a transaction read the reasons of the first",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `rest = rest[p.items():]`,
 		new:  `rest = rest[0:]`,
 		pkg:  "internal/protocol", run: "TestEachPartHasItsOwnReasons",
@@ -74,7 +74,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "a transaction is sent once more although a caller has left it",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/repeat.go",
 		old:  `if f.due = (time.Time{}); f.isComplete() && !isHeld {`,
 		new:  `if f.due = (time.Time{}); !isHeld {`,
 		pkg:  "internal/planner", run: "TestATransactionIsSentOnceMoreWhileAllItsCallersWait",
@@ -82,8 +82,8 @@ var transactMutants = []mutant{
 	{
 		why:  "the first token is not tx",
 		file: "idemddb/complete_with.go",
-		old:  `token: done.Tx, applied`,
-		new:  `applied`,
+		old:  `&jointWrite{token: done.Tx, source`,
+		new:  `&jointWrite{source`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
 	},
 	{
@@ -240,7 +240,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "a refused effect beside a record that is held counts as an answer, and a conflict on a record closes the gate",
-		file: "internal/protocol/transaction.go",
+		file: "internal/protocol/joined.go",
 		old:  `c.IsHeld = c.IsHeld || slices.ContainsFunc(record, isTransient)`,
 		new:  ``,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",

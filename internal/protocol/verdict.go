@@ -26,6 +26,26 @@ const (
 	Unreadable Verdict = "unreadable" // the item is no record that this version knows
 )
 
+// ReadFound says what an item means for a claim whose condition it made false.
+func (t *Table) ReadFound(try Try, found Item) ClaimAnswer {
+	rec, err := record.Read(found, t.TTLAttribute)
+	if err != nil {
+		return ClaimAnswer{Verdict: Unreadable, Err: err}
+	}
+
+	return t.Judge(try, rec)
+}
+
+// Judge is ReadFound for an item that is read already.
+func (t *Table) Judge(try Try, found *record.Stored) ClaimAnswer {
+	verdict := t.judge(try, found)
+	if verdict == Won {
+		return t.won(try, found)
+	}
+
+	return ClaimAnswer{Verdict: verdict, Found: found}
+}
+
 // judge returns what a record means for a try of a claim.
 func (t *Table) judge(try Try, found *record.Stored) Verdict {
 	now := try.Stamp.Now
