@@ -16,14 +16,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// minCommitRetention is the least retention of a Store for Commit. A late request of a commit is refused by the record while the
-// record lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15 minutes. So a late
-// request of the try that wrote the record never outlives it. A redelivery that is committed near the end of the retention is
-// another matter: if its first try arrives late and its second try is answered by the record, Time to Live may delete that record
-// before the first try arrives. That is why the retention must exceed the time of the last redelivery by the lifetime of a
-// signature, as docs/time.md and idem check say.
-const minCommitRetention = time.Hour
-
 // Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no
 // effect but what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key,
 // and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
@@ -133,8 +125,8 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		return nil, fmt.Errorf("idemddb: commit: %w: %w", ErrBadEffects, errNoTransactor)
 	}
 
-	if s.opts.Retention < minCommitRetention {
-		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
+	if s.opts.Retention < protocol.MinCommitRetention {
+		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", protocol.MinCommitRetention, s.opts.Retention)
 	}
 
 	if opts == nil {

@@ -43,8 +43,8 @@ type FuncOptions[In any] struct {
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
-	// transaction commits the record, the result and the effects. Without the Retention and the client that it needs, each invocation
-	// fails. Defaults to false.
+	// transaction commits the record, the result and the effects. With a Store without the Retention or the client that it needs, each
+	// invocation is an error that says so. Defaults to false.
 	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when
@@ -94,7 +94,9 @@ func Func[In, Out any](
 		o = *opts
 	}
 
-	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "FuncOptions")
+	w := newWrapper(store, &Options{
+		Logger: o.Logger, Optimistic: o.Optimistic, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait,
+	}, "FuncOptions")
 	w.invalid = errors.Join(w.invalid, checkFunc[Out](o.Key != nil))
 
 	return (&function[In, Out]{w, o, h}).call

@@ -67,8 +67,8 @@ type HTTPOptions struct {
 	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may
 	// both run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs
 	// the handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has
-	// no claim. The Store must have a Retention of at least 1 hour and a client with TransactWriteItems; otherwise requests are
-	// answered with 500. A 2xx or 3xx of a handler that did not call Stage, not even as Stage(ctx, Effects{}), becomes a 500, with an
+	// no claim. The Store must have a Retention of at least 1 hour and a client with TransactWriteItems; otherwise each request is
+	// answered with 500, and the log says why. A 2xx or 3xx of a handler that did not call Stage, not even as Stage(ctx, Effects{}), becomes a 500, with an
 	// ERROR in the log. Defaults to false.
 	Optimistic bool
 
@@ -151,7 +151,9 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 		o = &HTTPOptions{}
 	}
 
-	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "HTTPOptions")
+	w := newWrapper(store, &Options{
+		Logger: o.Logger, Optimistic: o.Optimistic, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait,
+	}, "HTTPOptions")
 	w.invalid = errors.Join(w.invalid, o.validate())
 
 	h := &httpHandler{wrapper: w, next: next, opts: *o}

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -26,6 +31,63 @@ func TestNegativeOptionsAreAnErrorOfEveryInvocation(t *testing.T) {
 			_, err := wrap(h, succeed)(t.Context(), batch("m1 k1"))
 			if err == nil || !strings.Contains(err.Error(), field+": must not be negative") || len(h.runs.all()) != 0 {
 				t.Errorf("got %v, want an error that names %s", err, field)
+			}
+		}
+	}
+}
+
+// A Store that cannot commit without a claim is found at the first invocation, and not by each message.
+func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
+	t.Parallel()
+
+	ways := map[string]func(*idemddb.Store) error{
+		"Options": func(s *idemddb.Store) error {
+			_, err := lambdawrap.SQS(s, succeed, &lambdawrap.Options{Optimistic: true})(t.Context(), batch("m1 k1"))
+
+			return err
+		},
+		"FuncOptions": func(s *idemddb.Store) error {
+			key := func(context.Context, int) (string, error) { return "k", nil }
+			work := func(ctx context.Context, _ int) (int, error) { return 0, idemddb.Stage(ctx, idemddb.Effects{}) }
+			_, err := lambdawrap.Func(s, work, &lambdawrap.FuncOptions[int]{Key: key, Optimistic: true})(t.Context(), 1)
+
+			return err
+		},
+		"HTTPOptions": func(s *idemddb.Store) error {
+			var log strings.Builder
+
+			opts := &lambdawrap.HTTPOptions{
+				Optimistic: true, Logger: slog.New(slog.NewTextHandler(&log, nil)), Caller: func(*http.Request) (string, error) { return "c", nil },
+			}
+			answer := httptest.NewRecorder()
+			lambdawrap.HTTP(s, http.NotFoundHandler(), opts).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+
+			if answer.Code == http.StatusInternalServerError {
+				return errors.New(log.String())
+			}
+
+			return nil
+		},
+	}
+
+	for name, call := range ways {
+		h := newHarness(t, nil)
+
+		single, err := idemddb.New(struct{ idemddb.DynamoDB }{h.db}, "records", "test", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := call(h.store); err != nil {
+			t.Errorf("%s: a Store with the defaults: %v", name, err)
+		}
+
+		for want, store := range map[string]*idemddb.Store{
+			"Options.Retention is below 1h0m0s, it is 59m0s": h.open(h.db, &idemddb.Options{Retention: 59 * time.Minute}),
+			"no idemddb.Transactor":                          single,
+		} {
+			if err := call(store); err == nil || !strings.Contains(err.Error(), name+".Optimistic: must not be set") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want an error about %s", name, err, want)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package lambdawrap
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // wrapper is one wrapped handler.
@@ -66,7 +68,24 @@ func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; the handler runs each time, whatever the key")
 	}
 
+	if opts.Optimistic {
+		w.invalid = errors.Join(w.invalid, w.checkOptimistic())
+	}
+
 	return w
+}
+
+// checkOptimistic refuses a Store without what a commit without a claim needs: each first delivery would fail.
+func (w *wrapper) checkOptimistic() error {
+	switch retention := w.store.Options().Retention; {
+	case w.engine.Transactor == nil:
+		return fmt.Errorf("lambdawrap: %s.Optimistic: must not be set for a Store whose client is no idemddb.Transactor", w.optsName)
+	case retention < protocol.MinCommitRetention:
+		return fmt.Errorf("lambdawrap: %s.Optimistic: must not be set for a Store whose Options.Retention is below %v, it is %v",
+			w.optsName, protocol.MinCommitRetention, retention)
+	default:
+		return nil
+	}
 }
 
 func (o *Options) validate(name string) error {

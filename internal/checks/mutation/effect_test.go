@@ -134,7 +134,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a commit is accepted by a Store whose records live for a minute",
 		file: "idemddb/commit.go",
-		old:  `if s.opts.Retention < minCommitRetention {`,
+		old:  `if s.opts.Retention < protocol.MinCommitRetention {`,
 		new:  `if s.opts.Retention < 0 {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/Commit:_a_Store_whose_records",
 	},

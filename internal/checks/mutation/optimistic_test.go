@@ -3,6 +3,20 @@ package mutation
 // optimisticMutants change what becomes of work without a claim when its invocation or DynamoDB has trouble.
 var optimisticMutants = []mutant{
 	{
+		why:  "a wrapper takes Optimistic with a Store whose records live too shortly for it",
+		file: "lambdawrap/wrapper.go",
+		old:  `case retention < protocol.MinCommitRetention:`,
+		new:  `case retention < 0:`,
+		pkg:  "lambdawrap", run: "TestOptimisticNeedsARetentionAndATransactor",
+	},
+	{
+		why:  "a wrapper takes Optimistic with a client that has no transactions",
+		file: "lambdawrap/wrapper.go",
+		old:  `case w.engine.Transactor == nil:`,
+		new:  `case w.engine.Transactor == nil && retention < 0:`,
+		pkg:  "lambdawrap", run: "TestOptimisticNeedsARetentionAndATransactor",
+	},
+	{
 		why:  "a late handler without a claim can stage more",
 		file: "idemddb/work.go",
 		old:  "\tw.end()\n\n\tif w.claim == nil {",

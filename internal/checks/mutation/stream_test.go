@@ -195,7 +195,7 @@ var streamMutants = []mutant{
 		why:  "Do in the handler of a durable function waits for its own claim",
 		file: "idemddb/run.go",
 		old:  `isDurable := durable.Execution(ctx); isDurable {`,
-		new:  `isDurable := durable.Execution(ctx); isDurable && key == "" {`,
+		new:  `isDurable := durable.Execution(ctx); isDurable && t.key == "" {`,
 		pkg:  "idemddb", run: "TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns",
 	},
 	{
