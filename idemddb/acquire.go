@@ -35,9 +35,8 @@ import (
 // Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
 // finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
 // ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without
-// a worker, until the lease ends. A request without an answer is sent again until Options.ClaimPatience or ctx ends. If the key
-// is completed and its result is kept beside the record and cannot be read now, that is an error, too; a result that is not the
-// one of the record is ErrCorrupt.
+// a worker, until the lease ends. A request without an answer is sent again until Options.ClaimPatience or ctx ends. ErrUnread:
+// the key is completed, and its result cannot be read now; a result that is not the one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
 	return s.acquire(ctx, key, opts)
 }
@@ -325,7 +324,7 @@ func (a *acquisition) observe(ctx context.Context) {
 		if a.claim.held.Previous != 0 {
 			e.Kind, e.Trace = KindTakeover, a.claim.takenFrom
 		}
-	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
+	case errors.Is(a.err, ErrUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
 		e.Kind = KindReplayed
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt, e.Trace = KindReplayed, a.record.Fence, a.record.Attempts, a.record.Trace

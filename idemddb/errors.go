@@ -43,6 +43,10 @@ var (
 	// from where large results are kept. The value is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
+	// ErrUnread: the work was done earlier, and its result, which is kept beside the record or sealed, cannot be read now. Try again
+	// later; a caller that does not need the result may acknowledge its message.
+	ErrUnread = errors.New("done earlier, and its result cannot be read now")
+
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
 	// its next delivery asks the record.
 	ErrUncommitted = errors.New("not known to be committed")

@@ -3,7 +3,6 @@ package idemddb
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -158,9 +157,6 @@ func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context
 	return ctx, func() { cancelLimit(); cancel() }
 }
 
-// errUnread is a replay whose result is outside of its record and cannot be read now.
-var errUnread = errors.New("the result cannot be read")
-
 // readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
 // sealed. If the result is gone, it counts as omitted.
 func (s *Store) readResult(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
@@ -191,7 +187,7 @@ func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptRe
 	case panicerror.IsAnswer(err, ErrResultOmitted):
 		rec.ResultOmitted = true
 	case err != nil:
-		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))
+		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", ErrUnread, err))
 	case !kept.IsOf(b):
 		return keyError("replay", rec.Key, fmt.Errorf("%w: %s: %q has %d bytes that are not the %d that were put there",
 			ErrCorrupt, from.title, kept.Name, len(b), kept.Length))

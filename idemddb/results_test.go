@@ -225,13 +225,13 @@ func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 					},
 				} {
 					got, err := ask()
-					if rec, ok := got.(*idemddb.Record); !ok || rec != nil || err == nil || !strings.Contains(err.Error(), "Options.Results") {
+					if rec, ok := got.(*idemddb.Record); !ok || rec != nil || !errors.Is(err, idemddb.ErrUnread) || !strings.Contains(err.Error(), "Options.Results") {
 						f.Errorf("%s: got %v, %v", verb, got, err)
 					}
 				}
 
 				_, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
-				if err == nil || errors.Is(err, errDenied) != (name == "denied") {
+				if !errors.Is(err, idemddb.ErrUnread) || errors.Is(err, errDenied) != (name == "denied") {
 					f.Errorf("Do: got %v", err)
 				}
 

@@ -94,7 +94,7 @@ func (s *Store) openResult(ctx context.Context, rec *Record, partition string) e
 	case errors.Is(err, ErrCorrupt):
 		return keyError("replay", rec.Key, err)
 	default:
-		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))
+		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", ErrUnread, err))
 	}
 }
 

@@ -272,7 +272,7 @@ var limitMutants = []mutant{
 		why:  "a permanent failure whose record does not get through is not in trouble",
 		file: "idemddb/work.go",
 		old:  `w.claim != nil && (err == nil && nothing || isPermanent)`,
-		new:  `w.claim != nil && err == nil && nothing`,
+		new:  `w.claim != nil && (err == nil && nothing || isPermanent && err == nil)`,
 		pkg:  "lambdawrap", run: "TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither",
 	},
 	{
