@@ -221,7 +221,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		isDone = isDone && c.isOver
 
 		switch answers[i] {
-		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
+		case planner.NotNow, planner.Rejected, planner.Gated: // it is sent again later
 			if !c.isOver {
 				c.reports = append(c.reports, report{to: e.Retried, err: errs[i], isRetry: true})
 			}

@@ -314,7 +314,7 @@ func after(o protocol.Outcome) planner.Answer {
 	case protocol.Refused, protocol.Invalid, protocol.NotShared:
 		return planner.Done
 	case protocol.Rejected:
-		return planner.Refused
+		return planner.Rejected
 	default:
 		return planner.NotNow
 	}

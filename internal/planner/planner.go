@@ -267,7 +267,7 @@ func (p *Planner) landed(l landing, w *Write, answer Answer) bool {
 		p.wait(l.now, w)
 
 		return true
-	case NotNow, Refused:
+	case NotNow, Rejected:
 	}
 
 	if w.isOver(l.now, answer) {
@@ -302,13 +302,13 @@ func (w *Write) nextTry(now time.Time, lot float64) time.Time {
 
 // isOver reports whether the time of a write is over that has no answer.
 func (w *Write) isOver(now time.Time, answer Answer) bool {
-	if answer != Refused {
+	if answer != Rejected {
 		w.denied = time.Time{}
 	} else if w.denied.IsZero() {
 		w.denied = now
 	}
 
-	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
+	return answer == Rejected && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
 }
 
 func (p *Planner) end(w *Write) {

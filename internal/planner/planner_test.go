@@ -168,7 +168,7 @@ func TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly(t *testing.T) {
 		"a write waits for members whose earlier writes are answered": `
 			G joins, G joins, a comes in G ->
 			b comes in G -> a+b
-			a lands done refused -> over b
+			a lands done rejected -> over b
 			c comes in G -> next 200µs`,
 		"a write that is sent again does not wait for those that are announced, which are still waited for": `
 			a comes in G -> a
@@ -276,23 +276,23 @@ func TestARefusalForAnotherReasonIsSentAgainForAsLongAsTheWriteSays(t *testing.T
 	runScripts(t, map[string]string{
 		"a claim gives up at once": `
 			a comes -> a
-			a lands refused -> over a`,
+			a lands rejected -> over a`,
 		"a settlement does not": `
 			a comes denied 40ms -> a
-			a lands refused ->
+			a lands rejected ->
 			+26ms -> a
-			a lands refused ->
+			a lands rejected ->
 			+51ms -> a
-			a lands refused -> over a`,
+			a lands rejected -> over a`,
 		"another answer in between begins the time anew": `
 			a comes denied 40ms -> a
-			a lands refused ->
+			a lands rejected ->
 			+26ms -> a
 			a lands not-now ->
 			+51ms -> a
-			a lands refused ->
+			a lands rejected ->
 			+101ms -> a
-			a lands refused -> over a`,
+			a lands rejected -> over a`,
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 //
 //	a comes            a write is handed in; then, in any order: of R (it writes record R; else the record has the write's name), in G (it
 //	                   belongs to group G; else to its own), alone, extends, urgent, until 1s (its end, from the start; else 1h), pauses 1s
-//	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is refused)
+//	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is rejected)
 //	+2ms               the time passes; 4T is four times T, T/3 a third
 //	late 2ms           the time passes, and the timer is late: the planner is called after the next event
-//	a lands x y        the flight of a has these answers, in the order of its writes: done, not-now, refused, at-once, alone-now; the others
+//	a lands x y        the flight of a has these answers, in the order of its writes: done, not-now, rejected, at-once, alone-now; the others
 //	                   are done
 //	a is lost x y      the same, but DynamoDB did not answer the request
 //	a leaves           its caller leaves
@@ -214,7 +214,7 @@ func (s *stage) lands(name string, isAnswered bool, answers []string) {
 
 	list := make([]Answer, len(f.Writes))
 	for i, answer := range answers {
-		list[i] = map[string]Answer{"done": Done, "not-now": NotNow, "refused": Refused, "at-once": AtOnce, "alone-now": AloneNow}[answer]
+		list[i] = map[string]Answer{"done": Done, "not-now": NotNow, "rejected": Rejected, "at-once": AtOnce, "alone-now": AloneNow}[answer]
 	}
 
 	s.flights = without(s.flights, f)

@@ -139,7 +139,7 @@ type Answer int
 const (
 	Done     Answer = iota // nothing: the write has its answer
 	NotNow                 // the same once more, after a pause
-	Refused                // the same, for as long as Write.Denied says: DynamoDB refused the request for another reason than its condition
+	Rejected               // the same, for as long as Write.Denied says: DynamoDB refused the request for another reason than its condition
 	AtOnce                 // the next try at once: it has another statement
 	AloneNow               // a request of its own, at once
 	Gated                  // the next try when the gate opens: an item of it was held by another transaction

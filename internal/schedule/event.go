@@ -108,8 +108,8 @@ func (s *Schedule) Ran(now time.Time, i int, effect bool) {
 	}
 }
 
-// Refused reports that a try to record the effect of a message failed, and that another one follows.
-func (s *Schedule) Refused(i int) {
+// TryFailed reports that a try to record the effect of a message failed, and that another one follows.
+func (s *Schedule) TryFailed(i int) {
 	if m := &s.messages[i]; m.effect {
 		s.refusals++
 		s.refused, m.refusals = true, s.refusals

@@ -336,15 +336,15 @@ func TestRule7Trouble(t *testing.T) {
 		{"an effect whose record was refused is in trouble at once", schedule.Config{Messages: messages("! ! !"), Workers: 1}, `
 			found 0 a, found 1 b, found 2 c => start 0
 			effect 0                        => start 1
-			refused 0                       => warn 0
-			refused 0                       =>
+			try-failed 0                       => warn 0
+			try-failed 0                       =>
 			effect 1                        =>
 			settled 1                       => start 2
 		`},
 		{"a record that was sent after the refusal and is written ends it", schedule.Config{Messages: messages("! ! ! ! !"), Workers: 2}, `
 			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e => start 0, start 1
 			effect 0                                              => start 2
-			refused 0                                             => warn 0
+			try-failed 0                                             => warn 0
 			effect 1                                              =>
 			settled 1                                             => start 3
 			effect 2                                              => start 4
@@ -353,7 +353,7 @@ func TestRule7Trouble(t *testing.T) {
 			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e, found 5 f => start 0, start 1, start 2
 			effect 0  => start 3
 			effect 1  => start 4
-			refused 1 => warn 1
+			try-failed 1 => warn 1
 			settled 0 =>
 			effect 2  =>
 			effect 3  =>
@@ -362,7 +362,7 @@ func TestRule7Trouble(t *testing.T) {
 		{"nor does one that is not written", schedule.Config{Messages: messages("! ! ! ! !"), Workers: 2}, `
 			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e => start 0, start 1
 			effect 0                                              => start 2
-			refused 0                                             => warn 0
+			try-failed 0                                             => warn 0
 			effect 1                                              =>
 			unwritten 0                                           => start 3
 			effect 2                                              =>
@@ -371,7 +371,7 @@ func TestRule7Trouble(t *testing.T) {
 			found 0 a => start 0
 			effect 0  =>
 			settled 0 =>
-			refused 0 =>
+			try-failed 0 =>
 			+100ms    =>
 		`},
 	})

@@ -145,7 +145,7 @@ func (h *history) plain(name string, i int) {
 	h.Helper()
 
 	events := map[string]func(int){
-		"claimed": h.schedule.Claimed, "waits": h.schedule.Waits, "again": h.schedule.Again, "refused": h.schedule.Refused,
+		"claimed": h.schedule.Claimed, "waits": h.schedule.Waits, "again": h.schedule.Again, "try-failed": h.schedule.TryFailed,
 		"hook": h.schedule.Hook, "hooked": h.schedule.Hooked,
 	}
 	whole := map[string]func(){"stop": h.schedule.Stop, "called": h.schedule.Called, "rests": h.rests}

@@ -50,7 +50,7 @@ var panicMutants = []mutant{
 		why:  "a panic of Get replays work without its result, which is not lost",
 		file: "idemddb/results.go",
 		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,
-		new:  `case errors.Is(err, ErrResultOmitted):`,
+		new:  `case err != nil && panicerror.IsAnswer(fmt.Errorf("%w", err), ErrResultOmitted):`,
 		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
 	},
 	{
