@@ -72,23 +72,20 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 
 	given := v.choose(ctx, pieces)
 	isLost := func(p *piece) bool { return !p.work.Claim().Held() }
-	end := func(ctx context.Context, p *piece) outcome { return p.settle(ctx) }
+
+	var o outcome // without a name if the handler has answered
 
 	switch {
 	case len(given) == 0:
 	case !v.hasTime():
-		end = func(ctx context.Context, p *piece) outcome {
-			return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime})
-		}
+		o = outcome{name: OutcomeNoTime, err: errNoTime}
 	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
-		end = func(ctx context.Context, p *piece) outcome {
-			return p.unused(ctx, outcome{name: OutcomeReleased, err: errLost})
-		}
+		o = outcome{name: OutcomeReleased, err: errLost}
 	case v.callBatch(held, given, h): // it is late
-		end = func(ctx context.Context, p *piece) outcome { return v.late(ctx, p.work) }
+		o.name = OutcomeLate
 	}
 
-	v.endAll(ctx, given, end)
+	v.endAll(ctx, given, o)
 }
 
 // callBatch calls the handler with the event of these messages and notes which of them failed. It reports whether the handler is
@@ -155,15 +152,27 @@ func isBehind(given []*piece, m *message) bool {
 	})
 }
 
-// endAll ends all pieces, side by side, and finishes their messages.
-func (v *invocation) endAll(ctx context.Context, given []*piece, end func(context.Context, *piece) outcome) {
+// endAll ends all pieces, side by side, and finishes their messages. unanswered says why the handler has no answer; it has no name
+// if there is one.
+func (v *invocation) endAll(ctx context.Context, given []*piece, unanswered outcome) {
 	for _, p := range given {
 		v.spawn(func() {
 			own := v.contextOf(ctx, p.message)
-			o := end(own, p)
+			o := v.endPiece(own, p, unanswered)
 			v.finish(own, v.answerAt, p.message, o)
 			v.finishOthers(ctx, given, p, o)
 		})
+	}
+}
+
+func (v *invocation) endPiece(ctx context.Context, p *piece, unanswered outcome) outcome {
+	switch unanswered.name {
+	case "":
+		return p.settle(ctx)
+	case OutcomeLate:
+		return v.late(ctx, p.work)
+	default:
+		return p.unused(ctx, unanswered)
 	}
 }
 

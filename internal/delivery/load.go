@@ -31,7 +31,7 @@ type load struct {
 
 	full chan struct{}   // closed when the load takes no more messages
 	done chan struct{}   // closed when answers is set
-	ctx  context.Context //nolint:containedctx // of the load, made when it is sent
+	ctx  context.Context //nolint:containedctx // of the load, for several calls
 	stop context.CancelFunc
 
 	answers []error
