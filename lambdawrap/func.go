@@ -112,9 +112,9 @@ type function[In, Out any] struct {
 
 // call answers one invocation, by running the handler or from the record of its key, and counts it.
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	var ofHandler, ofHook error
+	r := &funcRun[In, Out]{function: f, in: in}
 
-	defer func() { countInvocation(ctx, err, ofHandler, ofHook) }()
+	defer func() { countInvocation(ctx, err, r.ofHandler, r.ofHook) }()
 
 	var wrongEvent error
 	if _, isDurable := durable.Execution(ctx); isDurable {
@@ -136,21 +136,44 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		return out, err
 	}
 
+	r.invocation, r.message = v, m
+
 	i := *engine.Of(work)
 	i.Unsent = func(key string, isParked bool, err error) { f.logUnsent(work, key, isParked, err, m.id) }
 
-	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, f.claimOptions(v, m, &ofHook), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
-		if err := v.mayBegin(ctx, m); err != nil {
-			return out, err
-		}
+	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, r.claimOptions(), r.run) //nolint:wrapcheck // its errors are those of Func
+}
 
-		ctx, cancel := withTimeout(ctx, f.opts.Timeout)
-		defer cancel()
+// funcRun is one invocation of a function whose key is known.
+type funcRun[In, Out any] struct {
+	*function[In, Out]
 
-		out, ofHandler = f.handler(ctx, in)
+	in         In
+	invocation *invocation
+	message    *message
 
-		return out, ofHandler
-	})
+	ofHandler, ofHook error // what the handler and OnReplay returned
+}
+
+// run runs the handler, unless the claim has left too little time for it.
+func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
+	if err := r.invocation.mayBegin(ctx, r.message); err != nil {
+		return out, err
+	}
+
+	ctx, cancel := withTimeout(ctx, r.opts.Timeout)
+	defer cancel()
+
+	out, r.ofHandler = r.handler(ctx, r.in)
+
+	return out, r.ofHandler
+}
+
+// onReplay calls the user's hook for replays.
+func (r *funcRun[In, Out]) onReplay(ctx context.Context, record *idemddb.Record) error {
+	r.ofHook = panicerror.Readable(r.opts.OnReplay(ctx, record))
+
+	return r.ofHook
 }
 
 // countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The
@@ -236,21 +259,18 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	return nil
 }
 
-// claimOptions returns the options for the claim of an invocation. ofHook is set to the error of the user's hook for replays.
-func (f *function[In, Out]) claimOptions(v *invocation, m *message, ofHook *error) *idemddb.ClaimOptions {
-	wait := f.opts.Wait
-	if !v.deadline.IsZero() {
+// claimOptions returns the options for the claim of the invocation.
+func (r *funcRun[In, Out]) claimOptions() *idemddb.ClaimOptions {
+	wait := r.opts.Wait
+	if v := r.invocation; !v.deadline.IsZero() {
 		wait = max(0, min(wait, v.untilLastStart()))
 	}
 
-	opts := &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
-
-	if hook := f.opts.OnReplay; hook != nil {
-		opts.OnReplay = func(ctx context.Context, record *idemddb.Record) error {
-			*ofHook = panicerror.Readable(hook(ctx, record))
-
-			return *ofHook
-		}
+	opts := &idemddb.ClaimOptions{
+		Fingerprint: r.message.asks.Fingerprint, NeedResult: r.opts.NeedResult, Optimistic: r.opts.Optimistic, Wait: wait,
+	}
+	if r.opts.OnReplay != nil {
+		opts.OnReplay = r.onReplay
 	}
 
 	return opts
