@@ -179,7 +179,7 @@ func (s *search) find(m *message) {
 	var (
 		asks  schedule.Work
 		parts []part
-		err   = errExited
+		err   = errExited // if a function of the user ends the goroutine
 	)
 
 	defer func() {
@@ -203,11 +203,13 @@ func (s *search) find(m *message) {
 		ctx = keyContext
 	}
 
-	if err = errNoKeyInTime; s.starting.Err() != nil {
+	if s.starting.Err() != nil {
+		err = errNoKeyInTime
+
 		return
 	}
 
-	if err = errExited; s.opts.Envelope != nil {
+	if s.opts.Envelope != nil {
 		parts, err = s.callOpen(ctx, m)
 	} else {
 		number := ""
