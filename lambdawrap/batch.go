@@ -152,8 +152,8 @@ func isBehind(given []*piece, m *message) bool {
 	})
 }
 
-// endAll ends all pieces, side by side, and finishes their messages. unanswered says why the handler has no answer; it has no name
-// if there is one.
+// endAll ends all pieces, side by side, and finishes their messages. unanswered says why the handler has no answer; it has no
+// name if there is one.
 func (v *invocation) endAll(ctx context.Context, given []*piece, unanswered outcome) {
 	for _, p := range given {
 		v.spawn(func() {

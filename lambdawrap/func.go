@@ -42,9 +42,9 @@ type FuncOptions[In any] struct {
 	// it may replace record.Result, which is JSON, or fail the invocation. The key stays completed. Defaults to nil.
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
-	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
-	// transaction commits the record, the result and the effects. With a Store without the Retention or the client that it needs, each
-	// invocation is an error that says so. Defaults to false.
+	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and
+	// one transaction commits the record, the result and the effects. With a Store without the Retention or the client that it
+	// needs, each invocation is an error that says so. Defaults to false.
 	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when

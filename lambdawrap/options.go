@@ -58,11 +58,12 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed
-	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease, nothing to
-	// take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client with
-	// TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever. [idemddb.FromContext] has
-	// no claim at a first delivery. If a handler returns nil without a call of Stage, not even Stage(ctx, Effects{}), its message is
-	// reported failed, with an ERROR in the log. With Batch it is an invocation error. Defaults to false.
+	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease,
+	// nothing to take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client
+	// with TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever.
+	// [idemddb.FromContext] has no claim at a first delivery. If a handler returns nil without a call of Stage, not even
+	// Stage(ctx, Effects{}), its message is reported failed, with an ERROR in the log. With Batch it is an invocation error.
+	// Defaults to false.
 	Optimistic bool
 
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each

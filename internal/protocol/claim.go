@@ -108,12 +108,12 @@ func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
 	return w
 }
 
-// MinCommitRetention is the least retention of a Store that commits without a claim. A late request of a commit is refused by the record while the
-// record lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15 minutes. So a late
-// request of the try that wrote the record never outlives it. A redelivery that is committed near the end of the retention is
-// another matter: if its first try arrives late and its second try is answered by the record, Time to Live may delete that record
-// before the first try arrives. That is why the retention must exceed the time of the last redelivery by the lifetime of a
-// signature, as docs/time.md and idem check say.
+// MinCommitRetention is the least retention of a Store that commits without a claim. A late request of a commit is refused by the
+// record while the record lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15
+// minutes. So a late request of the try that wrote the record never outlives it. A redelivery that is committed near the end of
+// the retention is another matter: if its first try arrives late and its second try is answered by the record, Time to Live may
+// delete that record before the first try arrives. That is why the retention must exceed the time of the last redelivery by the
+// lifetime of a signature, as docs/time.md and idem check say.
 const MinCommitRetention = time.Hour
 
 // Commit returns the write that claims and completes the key. Its time is that of the completion.
