@@ -37,41 +37,7 @@ import (
 // ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without
 // a worker, until the lease ends. A request without an answer is sent again until Options.ClaimPatience or ctx ends. ErrUnread:
 // the key is completed, and its result cannot be read now; a result that is not the one of the record is ErrCorrupt.
-func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	return s.acquire(ctx, key, opts)
-}
-
-// acquisition is one call of Claim. All of its tries share the owner token.
-type acquisition struct {
-	protocol.Claiming
-
-	store       *Store
-	group       *engine.Group // nil for none
-	key         string
-	deadline    time.Time // bounds the lease; zero for none
-	redelivered bool
-	skipResult  bool
-	answers     int // of the group, when this claim began
-
-	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at
-	// once.
-	claim        *Claim
-	committed    *record.Stored // the record of this very commit: an earlier try of it was applied
-	isShort      bool           // the claim's lease is less than half of the one that it could have now
-	record       *Record
-	err          error
-	refusal      *record.Stored       // the last record for which the condition was false
-	result       types.AttributeValue // of the record, as stored
-	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
-}
-
-// errLate: the answer came when the lease was already over, so the claim begins anew.
-var errLate = errors.New("the answer to the claim came after its lease")
-
-var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
-
-// acquire is Store.Claim.
-func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
+func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
 	if s == nil {
 		panic(nilStore)
 	}
@@ -118,6 +84,35 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 
 	return a.claim, a.record, a.err
 }
+
+// acquisition is one call of Claim. All of its tries share the owner token.
+type acquisition struct {
+	protocol.Claiming
+
+	store       *Store
+	group       *engine.Group // nil for none
+	key         string
+	deadline    time.Time // bounds the lease; zero for none
+	redelivered bool
+	skipResult  bool
+	answers     int // of the group, when this claim began
+
+	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at
+	// once.
+	claim        *Claim
+	committed    *record.Stored // the record of this very commit: an earlier try of it was applied
+	isShort      bool           // the claim's lease is less than half of the one that it could have now
+	record       *Record
+	err          error
+	refusal      *record.Stored       // the last record for which the condition was false
+	result       types.AttributeValue // of the record, as stored
+	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
+}
+
+// errLate: the answer came when the lease was already over, so the claim begins anew.
+var errLate = errors.New("the answer to the claim came after its lease")
+
+var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
 
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads
 // its result, unless the caller does not need it.
@@ -183,10 +178,9 @@ func (a *acquisition) try(ctx context.Context) {
 	}
 }
 
-// repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The
-// function writes under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier
-// turn wrote is recognised by its owner token. repeatWhileChanged returns true if it ends only because no time is left for
-// another turn.
+// repeatWhileChanged calls once, and calls it again while the record changes between two of its requests. once sends one
+// conditional claim and stores the answer in a. Repeating it is safe: if an earlier turn was applied after all, the record has
+// our owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
 func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil

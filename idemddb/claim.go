@@ -256,5 +256,9 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 }
 
 func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
+	c.store.opts.Observe(ctx, c.event(kind, err))
+}
+
+func (c *Claim) event(kind Kind, err error) Event {
+	return Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err}
 }

@@ -134,7 +134,7 @@ type completing struct {
 	done   record.Stored        // the record as the last try leaves it
 }
 
-// matches is that of a settlement.
+// matches reports whether the stored record is what this completion writes: of this claim, COMPLETED, with the same result.
 func (w *completing) matches(ctx context.Context, f *protocol.Fenced) bool {
 	c := w.claim
 
@@ -168,7 +168,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 	return c.release(ctx, cause, false)
 }
 
-// release is Release. If anew is true, it is sent also after a completion whose outcome is not known.
+// release sends the release. With anew it does so also after a completion whose outcome is not known.
 func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 	var text *string
 	if cause != nil {

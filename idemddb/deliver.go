@@ -47,11 +47,10 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 
 // observeUnsent emits the event for a message that is not sent.
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
-	s.opts.Observe(ctx, e)
-
-	// With Options.RedeliverUnsent, the call that meets the record returns the error.
-	if unsent, isParked := engine.Of(ctx).Unsent, e.Kind == KindParked; unsent != nil && (isParked || !s.opts.RedeliverUnsent) {
-		unsent(e.Key, isParked, e.Err)
+	if e.Kind == KindUnsent && s.opts.RedeliverUnsent { // the call that meets the record returns the error
+		s.opts.Observe(ctx, e)
+	} else {
+		s.observeQuiet(ctx, e)
 	}
 }
 

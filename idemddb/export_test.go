@@ -48,14 +48,7 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 // OnUnsent calls f for each message that is not sent.
 func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 	return told(ctx, func(i *engine.Invocation) {
-		i.Unsent = func(key string, isParked bool, err error) {
-			e := Event{Kind: KindUnsent, Key: key, Err: err}
-			if isParked {
-				e.Kind = KindParked
-			}
-
-			f(e)
-		}
+		i.Noted = func(kind, key string, err error) { f(Event{Kind: Kind(kind), Key: key, Err: err}) }
 	})
 }
 

@@ -296,3 +296,22 @@ func TestAKeyThatIsEndedForGoodIsSoForAllWaiters(t *testing.T) {
 		c.sums(0, 0, 0, 0, 100, 10)
 	})
 }
+
+// What a line knew ends with its last call.
+func TestAfterTheLastWaiterHasLeftTheNextOneAsksAtOnce(t *testing.T) {
+	t.Parallel()
+	inLine(t, func(c *crowd) {
+		c.wait(c.Context(), 3, idemddb.ClaimOptions{Wait: time.Second, Fingerprint: "input"}, never)
+		c.all.Wait()
+		must(c, c.holder.Complete(c.Context(), []byte("done")))
+		c.db.ResetRequests()
+
+		begun := time.Now()
+		c.wait(c.Context(), 1, minute, never)
+		c.sums(0, 1, 0, 3, 0, 1)
+
+		if took := time.Since(begun); took > 0 {
+			c.Errorf("it takes %v, want no wait", took)
+		}
+	})
+}

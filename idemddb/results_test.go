@@ -158,24 +158,34 @@ func (f *fixture) completedWithout(why error) {
 	}
 }
 
-// The lease must not run out because of a Put that hangs.
-func TestAPutHasHalfOfTheLeaseAtMost(t *testing.T) {
+// The lease must not run out because of a Put that hangs, and the completion must still get through.
+func TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost(t *testing.T) {
 	t.Parallel()
 
-	kept := &shelf{OnPut: func(ctx context.Context) error {
-		<-ctx.Done()
+	for name, c := range map[string]struct{ lease, left, want time.Duration }{
+		"half of the lease":                             {4 * time.Second, time.Minute, 2 * time.Second},
+		"a third of the time until the deadline":        {time.Minute, 9 * time.Second, 3 * time.Second},
+		"5 s, where the lease and the deadline are far": {time.Minute, time.Minute, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		return ctx.Err()
-	}}
+			kept := &shelf{OnPut: func(ctx context.Context) error {
+				<-ctx.Done()
 
-	bubble(t, &idemddb.Options{Results: kept, Lease: 4 * time.Second}, func(f *fixture) {
-		c := claim(f, f.store, "k")
+				return ctx.Err()
+			}}
 
-		ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
-		defer cancel()
+			bubble(t, &idemddb.Options{Results: kept, Lease: c.lease}, func(f *fixture) {
+				claimed := claim(f, f.store, "k")
 
-		f.takes(2*time.Second, func() { is(f, c.Complete(ctx, large("a")), idemddb.ErrTooLarge) })
-	})
+				ctx, cancel := context.WithTimeout(f.Context(), c.left)
+				defer cancel()
+
+				f.takes(c.want, func() { is(f, claimed.Complete(ctx, large("a")), idemddb.ErrTooLarge) })
+			})
+		})
+	}
 }
 
 func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {

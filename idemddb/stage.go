@@ -152,8 +152,8 @@ func refusedOf(parts []Effects, index, items int) func(*EffectError) error {
 	return nil
 }
 
-// takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call
-// has its own.
+// takeWith returns what is staged together with e, for CompleteWith. e itself is not staged: after a refusal, the next
+// CompleteWith brings its own effects.
 func (s *staging) takeWith(ctx context.Context, e Effects) (effects, error) {
 	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages)
 

@@ -196,16 +196,25 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
+// observeQuiet emits an event that no error of a work says, and tells it the wrapper, which logs it.
+func (s *Store) observeQuiet(ctx context.Context, e Event) {
+	if noted := engine.Of(ctx).Noted; noted != nil {
+		noted(string(e.Kind), e.Key, e.Err)
+	}
+
+	s.opts.Observe(ctx, e)
+}
+
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})
 }
 
 func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
-	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.observeQuiet(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
-	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
+	s.observeQuiet(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
 // retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction

@@ -33,7 +33,7 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 		return w.beginCommit(ctx, key)
 	}
 
-	c, rec, err := s.acquire(ctx, key, opts)
+	c, rec, err := s.Claim(ctx, key, opts)
 	if c == nil {
 		return nil, notBegun(rec, err)
 	}

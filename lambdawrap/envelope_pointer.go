@@ -63,7 +63,8 @@ func S3Pointer(api GetObjectAPI) EnvelopeFunc {
 	}
 }
 
-// What tells a pointer, in the extended clients of today and before.
+// A body with one of these class names is a pointer, and the message has one of these attributes. The second of each list is that
+// of older extended clients.
 var (
 	pointerClasses = []string{"software.amazon.payloadoffloading.PayloadS3Pointer", "com.amazon.sqs.javamessaging.MessageS3Pointer"}
 	sizeAttributes = []string{"ExtendedPayloadSize", "SQSLargePayloadSize"}

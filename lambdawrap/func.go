@@ -139,7 +139,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	r.invocation, r.message = v, m
 
 	i := *engine.Of(work)
-	i.Unsent = func(key string, isParked bool, err error) { f.logUnsent(work, key, isParked, err, m.id) }
+	i.Noted = func(kind, key string, err error) { f.logNote(work, note{kind, key, err}, m.id) }
 
 	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, r.claimOptions(), r.run) //nolint:wrapcheck // its errors are those of Func
 }

@@ -63,6 +63,6 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 // itself is written until this time.
 func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
 	return engine.With(ctx, &engine.Invocation{
-		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,
+		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Noted: engine.Of(ctx).Noted,
 	})
 }

@@ -205,7 +205,7 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	i := *engine.Of(ctx)
-	i.Unsent = func(key string, isParked bool, err error) { h.logUnsent(ctx, key, isParked, err) }
+	i.Noted = func(kind, key string, err error) { h.logNote(ctx, note{kind, key, err}) }
 
 	x.conclude(ctx, x.work(engine.With(ctx, &i)))
 }

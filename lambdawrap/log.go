@@ -156,21 +156,32 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
-// logUnsent writes a line for a message which follows from work and is not sent, with the cause and the hash of the key, because
-// no error of the work says it: the work is done. about says whose work it is.
-func (w *wrapper) logUnsent(ctx context.Context, key string, isParked bool, err error, about ...slog.Attr) {
+// note is what the Store says with engine.Invocation.Noted.
+type note struct {
+	kind string
+	key  string // "" for what is about no key
+	err  error
+}
+
+// logNote writes a line for what no error of the work says, such as a message that follows from the work and is not sent, with
+// the cause and the hash of the key. about says whose work it is.
+func (w *wrapper) logNote(ctx context.Context, n note, about ...slog.Attr) {
 	defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
-	kind, level, text := idemddb.KindUnsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
+	level, text := levelOf(OutcomeUnsent, n.err), "a message that follows from the work is not sent yet; the sweep sends it"
 
-	switch {
-	case isParked:
-		kind, level, text = idemddb.KindParked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
-	case errors.Is(err, idemddb.ErrNoSender): // as Options.Senders says
+	switch kind := idemddb.Kind(n.kind); {
+	case kind == idemddb.KindParked:
+		level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+	case kind == idemddb.KindPanicked:
+		level, text = slog.LevelError, "Options.Trace panicked, and the claim goes on; or the renewal of the lease did, and the work is cancelled"
+	case kind == idemddb.KindUnshared:
+		level, text = slog.LevelWarn, "requests are not shared from now on, or records are not read before their transaction"
+	case errors.Is(n.err, idemddb.ErrNoSender): // as Options.Senders says
 		level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 	}
 
-	w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
+	w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(n.key, Outcome(n.kind), n.err))...)
 }
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has

@@ -190,7 +190,7 @@ func receiveCount(m events.SQSMessage) int {
 type source struct {
 	name string // in errors
 	id   string // what its records have as their eventSource
-	mark string // what tells a record of the source that was built by hand, without an eventSource, from one of another source
+	mark string // the fields by which a record without an eventSource is known to be of this source; in errors
 }
 
 var (

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -202,6 +203,44 @@ func TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess(t *testing.T) 
 		failed, _ = h.overlapping(function, batch("m4 other"), batch("m5 other"))
 		h.equal("failed", failed, [][]string{{"m4"}, nil})
 		h.ran("m1", "m4", "m5")
+	})
+}
+
+// The end of an invocation that has lost its key says nothing of the one that has taken it over.
+func TestAMessageWaitsForTheInvocationThatHasTakenItsKeyOver(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		h.opts.Optimistic = true
+
+		begun := time.Now()
+		h.db.Intercept(faultFor(func(idemddbtest.Request) bool { // until the lease of the first one has run out
+			return time.Since(begun) > time.Second && time.Since(begun) < 32*time.Second
+		}, idemddbtest.ServerError))
+
+		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			time.Sleep(map[string]time.Duration{"m1": 40 * time.Second, "m2": 20 * time.Second}[m.MessageId])
+
+			return idemddb.Stage(ctx, idemddb.Effects{})
+		})
+
+		var all sync.WaitGroup
+
+		for _, call := range []struct {
+			at    time.Duration
+			event events.SQSEvent
+		}{
+			{0, deliveredFor(batch("m1 k"), 2)}, // a redelivery is claimed, also with Optimistic
+			{33 * time.Second, deliveredFor(batch("m2 k"), 2)},
+			{41 * time.Second, batch("m3 k")},
+		} {
+			all.Go(func() {
+				time.Sleep(call.at)
+				h.within(5*time.Minute, function, call.event)
+			})
+		}
+
+		all.Wait()
+		h.ran("m1", "m2")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -85,6 +87,54 @@ var stagers = map[string]struct {
 		handler.ServeHTTP(recorder, request("k", "{}").WithContext(ctx))
 		h.equal("status", recorder.Code, http.StatusCreated)
 	}, `#["c-1","k"]`, ""},
+}
+
+// The work goes on, so no error says it; the alarm of the sample sends its operator to the log.
+func TestAPanicOfTraceHasALineWithItsStack(t *testing.T) {
+	t.Parallel()
+
+	for name, wrapper := range stagers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := newHarness(t, &idemddb.Options{
+					Trace: func(context.Context) string { panic("no span") }, Senders: map[string]idemddb.Sender{"topic": alwaysSays{nil}},
+				})
+				ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+				wrapper.run(ctx, h, lambdawrap.NewMetrics(io.Discard, "Test"))
+
+				h.hasOneLine("level=ERROR", "outcome=panicked", wrapper.id, "key="+record.KeyHash(wrapper.key), "no span", "stack=")
+			})
+		})
+	}
+}
+
+func TestRequestsThatAreNotSharedAnyMoreHaveALineThatSaysWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "BatchExecuteStatement" }, idemddbtest.AccessDenied))
+		h.opts.Workers = 3
+		h.check(h.handle(succeed), numbered(3), nil, []string{"m0", "m1", "m2"})
+
+		h.hasOneLine("level=WARN", "outcome=unshared", "shared requests", "AccessDenied")
+	})
+}
+
+// hasOneLine checks that the log has one line, with these texts.
+func (h *harness) hasOneLine(texts ...string) {
+	h.Helper()
+
+	lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
+	if len(lines) != 1 {
+		h.Errorf("%d lines, want one:\n%s", len(lines), h.log)
+	}
+
+	for _, text := range texts {
+		if !strings.Contains(lines[0], text) {
+			h.Errorf("the line lacks %q: %s", text, lines[0])
+		}
+	}
 }
 
 // The work is done, so no error says that what follows from it is not sent.

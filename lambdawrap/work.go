@@ -142,7 +142,7 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 	i := &engine.Invocation{
 		Times: &engine.Times{Deadline: v.deadline, SettleBy: v.answerAt}, Group: v.group,
 		Inside: &engine.Times{Deadline: v.deadline, SettleBy: v.lateAt},
-		Unsent: func(key string, isParked bool, err error) { v.logUnsent(ctx, key, isParked, err, m.id) },
+		Noted:  func(kind, key string, err error) { v.logNote(ctx, note{kind, key, err}, m.id) },
 	}
 
 	if !v.hasOneHandler {

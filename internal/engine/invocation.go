@@ -28,9 +28,9 @@ type Invocation struct {
 	// whether the code has perhaps had an effect that no record shows yet. Defaults to nil.
 	Settling func(hasEffect bool)
 
-	// Unsent is called for each message of a completed record that is not sent or can never be sent (parked), where no error says so.
-	// Defaults to nil.
-	Unsent func(key string, parked bool, err error)
+	// Noted is called for what an operator should know although no error of a work says it. kind is the word of the event that says
+	// the same: unsent and parked, for a message of a completed record; panicked; and unshared, without a key. Defaults to nil.
+	Noted func(kind, key string, err error)
 }
 
 // Times divide the time of an invocation. Zero means no such limit.
@@ -55,7 +55,7 @@ func With(ctx context.Context, i *Invocation) context.Context {
 func Inside(ctx context.Context, work any) context.Context {
 	outer := Of(ctx)
 
-	return With(ctx, &Invocation{Times: cmp.Or(outer.Inside, outer.Times), Unsent: outer.Unsent, Work: work})
+	return With(ctx, &Invocation{Times: cmp.Or(outer.Inside, outer.Times), Noted: outer.Noted, Work: work})
 }
 
 // Of returns the invocation of a context; an empty one if it has none. It must not be changed.

@@ -167,7 +167,8 @@ func (s *shared) isComplete() bool {
 	return !slices.ContainsFunc(s.sent, func(c *call) bool { return !slices.Contains(s.calls, c) })
 }
 
-// setFree lets the callers leave, who cannot while their operations are used. It is called with the mutex of the Engine held.
+// setFree ends what take began: a caller may leave again, because its operation is no longer used. It is called with the mutex of
+// the Engine held.
 func (s *shared) setFree() {
 	for _, c := range s.calls {
 		if c != nil {
@@ -218,7 +219,8 @@ func (e *Engine) isWrong(f *planner.Flight, err error) bool {
 	return e.wrong == maxWrong
 }
 
-// deny turns shared requests off for a while. One of the callers tells it. It is called with the mutex of the Engine held.
+// deny turns shared requests off for a while. The goroutine of one caller passes the reason to Config.Unshared. deny is called
+// with the mutex of the Engine held.
 func (s *shared) deny(err error) {
 	s.engine.wrong = 0
 
@@ -255,7 +257,7 @@ func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
 	}
 }
 
-// readLost tells the operations that nobody knows the outcome of their try, and their callers why.
+// readLost gives each operation the outcome Unknown, and each caller the cause.
 func (s *shared) readLost(err error) {
 	s.read(func(_ int, c *call) (planner.Answer, error) {
 		return c.read(protocol.Answer{Outcome: protocol.Unknown, Err: err})

@@ -22,7 +22,7 @@ type gate struct {
 }
 
 // land takes the conflicts of a flight that has landed.
-func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
+func (g *gate) land(now time.Time, f *Flight, t time.Duration, jitter float64) {
 	if len(f.Conflicts) == 0 {
 		if g.most > 0 && f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
 			g.most += moreHot
@@ -43,7 +43,7 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 		closed = min(tries-oldTries+1, gateTime)
 	}
 
-	g.opens = now.Add(time.Duration((1 + lot) * float64(closed) * float64(t)))
+	g.opens = now.Add(time.Duration((1 + jitter) * float64(closed) * float64(t)))
 }
 
 // heat makes an item hot. The oldest one leaves the list if it is full.

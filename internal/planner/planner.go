@@ -1,6 +1,6 @@
 // Package planner says which writes of a process travel together, in which request, when, and when again. It sends nothing and
-// has no clock, no goroutine and no client: the time and what is drawn by lot are arguments, and what is to be done comes back as
-// data. So tables test each rule, and a program visits every order of events. Package engine drives it.
+// has no clock, no goroutine and no client: the time and the jitter of its pauses are arguments, and what is to be done comes
+// back as data. So tables test each rule, and a program visits every order of events. Package engine drives it.
 //
 // A write is a conditional write of one record with all of its tries. A flight is one request with the writes that travel in it.
 // T is how long a flight takes, as Estimate measures it. The rules:
@@ -119,10 +119,10 @@ func (g *Group) lingerOf(w *Write) time.Duration {
 	}
 }
 
-// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1,
+// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. jitter is between 0 and 1,
 // and says how much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally
 // long leave together. Land returns the writes that are not sent again although they were not answered: their time is over.
-func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
+func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, jitter float64) (over []*Write) {
 	if f.isProbe {
 		p.denied[f.lane].isProbing, f.isProbe = false, false
 	}
@@ -136,14 +136,14 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 	}
 
 	if f.repeatsAfter(answers) {
-		return p.repeat(now, f, answers, lot)
+		return p.repeat(now, f, answers, jitter)
 	}
 
 	if f.lane == transactions {
-		p.gate.land(now, f, p.times[transactions].t(), lot)
+		p.gate.land(now, f, p.times[transactions].t(), jitter)
 	}
 
-	l := landing{now, lot, slices.Contains(answers, Done)}
+	l := landing{now, jitter, slices.Contains(answers, Done)}
 	p.takeOff(f)
 
 	for i, answer := range answers {
@@ -244,7 +244,7 @@ func (p *Planner) release(f *Flight, w *Write) {
 // landing is the end of a flight. It is the same for all of its writes.
 type landing struct {
 	now        time.Time
-	lot        float64 // as for Land
+	jitter     float64 // as for Land
 	isAnswered bool    // DynamoDB has answered one of the writes
 }
 
@@ -281,20 +281,20 @@ func (p *Planner) landed(l landing, w *Write, answer Answer) bool {
 		w.IsAlone = w.shared >= maxShared
 	}
 
-	p.rest(l.now, w, l.lot)
+	p.rest(l.now, w, l.jitter)
 
 	return true
 }
 
 // rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
-func (p *Planner) rest(now time.Time, w *Write, lot float64) {
-	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
+func (p *Planner) rest(now time.Time, w *Write, jitter float64) {
+	w.state, w.flight, w.due = paused, nil, w.nextTry(now, jitter)
 	p.paused = append(p.paused, w)
 }
 
 // nextTry returns when the next try is made.
-func (w *Write) nextTry(now time.Time, lot float64) time.Time {
-	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+func (w *Write) nextTry(now time.Time, jitter float64) time.Time {
+	pause := min(time.Duration(jitter*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
 	w.pause = min(2*w.pause, w.Pause)
 
 	return now.Add(pause)

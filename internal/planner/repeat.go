@@ -11,7 +11,7 @@ const (
 )
 
 // repeat lets a flight wait for its next try, unless the time of one of its writes is over.
-func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
+func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, jitter float64) (over []*Write) {
 	f.repeats++
 	f.due = now.Add(time.Hour)
 
@@ -25,7 +25,7 @@ func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64
 			continue
 		}
 
-		if due := w.nextTry(now, lot); due.Before(f.due) {
+		if due := w.nextTry(now, jitter); due.Before(f.due) {
 			f.due = due
 		}
 	}

@@ -3,6 +3,20 @@ package mutation
 // claimMutants change how a key is claimed, and what a claim believes.
 var claimMutants = []mutant{
 	{
+		why:  "what a line knew outlives its last call",
+		file: "idemddb/line.go",
+		old:  `delete(ls.keys, partition)`,
+		new:  `_ = partition`,
+		pkg:  "idemddb", run: "TestAfterTheLastWaiterHasLeftTheNextOneAsksAtOnce",
+	},
+	{
+		why:  "the end of an invocation that has lost its key ends the wait for the one that has taken it over",
+		file: "lambdawrap/work.go",
+		old:  `v.inHand.CompareAndDelete(m.asks.Key, ended)`,
+		new:  `v.inHand.Delete(m.asks.Key)`,
+		pkg:  "lambdawrap", run: "TestAMessageWaitsForTheInvocationThatHasTakenItsKeyOver",
+	},
+	{
 		why:  "each caller that waits for a key sends its own claims",
 		file: "idemddb/line.go",
 		old:  `sends: !l.hasSender`,

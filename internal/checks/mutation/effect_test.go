@@ -326,14 +326,14 @@ var effectMutants = []mutant{
 	{
 		why:  "a message of a request that is not sent leaves no line in the log",
 		file: "lambdawrap/http.go",
-		old:  `h.logUnsent(ctx, key, isParked, err)`,
+		old:  `h.logNote(ctx, note{kind, key, err})`,
 		new:  ``,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "a message of any function that is not sent leaves no line in the log",
 		file: "lambdawrap/func.go",
-		old:  `f.logUnsent(work, key, isParked, err, m.id)`,
+		old:  `f.logNote(work, note{kind, key, err}, m.id)`,
 		new:  ``,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},

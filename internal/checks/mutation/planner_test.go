@@ -91,8 +91,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "the last try is given up because its pause does not fit",
 		file: "internal/planner/planner.go",
-		old:  `min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2)`,
-		new:  `time.Duration(lot*float64(w.pause)) + 1`,
+		old:  `min(time.Duration(jitter*float64(w.pause))+1, w.End.Sub(now)/2)`,
+		new:  `time.Duration(jitter*float64(w.pause)) + 1`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{

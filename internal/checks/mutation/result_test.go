@@ -3,6 +3,13 @@ package mutation
 // resultMutants change how results are kept outside of the record.
 var resultMutants = []mutant{
 	{
+		why:  "a Put that hangs leaves the completion no time",
+		file: "idemddb/results.go",
+		old:  `time.Until(p.End)/3)`,
+		new:  `time.Until(p.End))`,
+		pkg:  "idemddb", run: "TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost",
+	},
+	{
 		why:  "a message is stored as it is beside its sealed form",
 		file: "internal/record/sealed.go",
 		old: `	if m.Sealed != nil {
@@ -127,7 +134,7 @@ var resultMutants = []mutant{
 		file: "idemddb/results.go",
 		old:  `limit = min(limit, lease/2)`,
 		new:  `limit = max(limit, lease/2)`,
-		pkg:  "idemddb", run: "TestAPutHasHalfOfTheLeaseAtMost",
+		pkg:  "idemddb", run: "TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost",
 	},
 	{
 		why:  "a result that is gone is an error for ever",

@@ -6,7 +6,7 @@
 // request is answered; a request is lost, and arrives later or never; its answer is lost; DynamoDB throttles it, or one of its
 // writes; another transaction holds the item of an effect; shared requests are denied; the planner is called when it wants to be,
 // or only after another event; a caller leaves. Time is an order of events: it passes only where the planner wants to be called.
-// T, what is drawn by lot and the clocks of the writers are fixed.
+// T, the jitter of the pauses and the clocks of the writers are fixed.
 //
 // After each event, the program checks a property for each rule. With -without it drops a rule, and prints a shortest story that
 // breaks its property.
