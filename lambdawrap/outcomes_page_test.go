@@ -109,7 +109,14 @@ func TestAnOutcomeHasTheWordOfItsKind(t *testing.T) {
 	}
 
 	for _, name := range declaredOutcomes(t) {
-		if got, want := page[string(name)][5] == "permanent", slices.Contains(permanent, name); got != want {
+		cells := page[string(name)]
+		if len(cells) == 0 {
+			t.Errorf("the page has no row for the outcome %s", name)
+
+			continue
+		}
+
+		if got, want := cells[5] == "permanent", slices.Contains(permanent, name); got != want {
 			t.Errorf("the page says that the outcome %s is permanent: %t, want %t", name, got, want)
 		}
 	}

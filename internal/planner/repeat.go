@@ -55,7 +55,7 @@ func (p *Planner) again(now time.Time) *Flight {
 		if f.due = (time.Time{}); f.isComplete() && !isHeld {
 			p.hold(f)
 
-			f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil
+			f.Born, f.ReadsFirst, f.Landing = now, false, Landing{}
 
 			return f
 		}

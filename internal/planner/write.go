@@ -109,6 +109,8 @@ const (
 
 // Flight is one request that is to be sent, or is under way.
 type Flight struct {
+	Landing
+
 	Writes []*Write
 	Limit  time.Duration // how long its answer is waited for
 	Born   time.Time
@@ -117,19 +119,21 @@ type Flight struct {
 	// ReadsFirst says that the caller reads the records of the writes first, and calls Read when that read has landed.
 	ReadsFirst bool
 
-	// The caller says these before Land.
-	IsAnswered   bool     // DynamoDB has answered it
-	IsInProgress bool     // DynamoDB works on an earlier try of it
-	MayRepeat    bool     // it may be sent once more as it was
-	Conflicts    []string // the items that other transactions held
-	HasMetEnded  bool     // a record has refused it whose key had ended before
-
 	lane      int
 	isShared  bool
 	repeats   int
 	due       time.Time // when it is sent once more
 	isCounted bool      // others wait for it
 	isProbe   bool
+}
+
+// Landing is what the caller says of a flight before Land.
+type Landing struct {
+	IsAnswered   bool     // DynamoDB has answered it
+	IsInProgress bool     // DynamoDB works on an earlier try of it
+	MayRepeat    bool     // it may be sent once more as it was
+	Conflicts    []string // the items that other transactions held
+	HasMetEnded  bool     // a record has refused it whose key had ended before
 }
 
 // Answer is what the answer to one try of a write asks for.

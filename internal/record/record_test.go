@@ -2,6 +2,9 @@ package record_test
 
 import (
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"reflect"
 	"slices"
@@ -119,6 +122,28 @@ func TestStoredHasNoAttributeWithoutAName(t *testing.T) {
 		if name := field.Tag.Get("dynamodbav"); name != "-" && !slices.Contains(record.Names, name) {
 			t.Errorf("%s: %q is not in Names", field.Name, name)
 		}
+	}
+}
+
+// What Names lacks would be free for the TTL attribute, and not be counted in the size of a record.
+func TestNamesHasEachAttribute(t *testing.T) {
+	t.Parallel()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "attribute.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var want []string
+
+	for _, spec := range file.Decls[0].(*ast.GenDecl).Specs {
+		for _, value := range spec.(*ast.ValueSpec).Values {
+			want = append(want, strings.Trim(value.(*ast.BasicLit).Value, `"`))
+		}
+	}
+
+	if diff := cmp.Diff(want, record.Names); diff != "" || len(want) < 20 {
+		t.Errorf("the constants of attribute.go, and Names (-want +got):\n%s", diff)
 	}
 }
 

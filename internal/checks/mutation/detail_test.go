@@ -68,15 +68,15 @@ var detailMutants = []mutant{
 	{
 		why:  "a flight that is sent once more keeps the conflicts of its last try",
 		file: "internal/planner/repeat.go",
-		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
-		new:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded = now, false, false, false, false, false`,
+		old:  `f.Born, f.ReadsFirst, f.Landing = now, false, Landing{}`,
+		new:  `f.Born, f.ReadsFirst, f.Landing = now, false, Landing{Conflicts: f.Conflicts}`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",
 	},
 	{
 		why:  "a flight that is sent once more counts from its first try",
 		file: "internal/planner/repeat.go",
-		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
-		new:  `f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = false, false, false, false, false, nil`,
+		old:  `f.Born, f.ReadsFirst, f.Landing = now, false, Landing{}`,
+		new:  `f.ReadsFirst, f.Landing = false, Landing{}`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",
 	},
 	{

@@ -312,15 +312,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a message that is not sent leaves no line in the log",
 		file: "idemddb/deliver.go",
-		old:  `(isParked || !s.opts.RedeliverUnsent)`,
-		new:  `isParked`,
+		old:  `if e.Kind == KindUnsent && s.opts.RedeliverUnsent {`,
+		new:  `if e.Kind == KindUnsent {`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "without a sweep a message that is not sent has two lines in the log",
 		file: "idemddb/deliver.go",
-		old:  `unsent != nil && (isParked || !s.opts.RedeliverUnsent)`,
-		new:  `unsent != nil && (true || isParked)`,
+		old:  `if e.Kind == KindUnsent && s.opts.RedeliverUnsent {`,
+		new:  `if e.Kind == "" {`,
 		pkg:  "lambdawrap", run: "TestWithoutASweepAnUnsentMessageHasOneLine",
 	},
 	{

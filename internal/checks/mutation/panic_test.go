@@ -71,15 +71,15 @@ var panicMutants = []mutant{
 		why:  "a panic of Options.Trace leaves nothing",
 		file: "idemddb/trace.go",
 		old: `if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: KindPanicked`,
+		a.store.observeQuiet(ctx, Event{Kind: KindPanicked`,
 		new: `if err == nil {
-		a.store.opts.Observe(ctx, Event{Kind: KindPanicked`,
+		a.store.observeQuiet(ctx, Event{Kind: KindPanicked`,
 		pkg: "idemddb", run: "TestAPanicOfTraceIsAnEventWithItsStack",
 	},
 	{
 		why:  "a renewal that panicked cancels the work, and no operator learns why",
 		file: "idemddb/renew.go",
-		old:  `r.claim.observe(ctx, KindPanicked, err)`,
+		old:  `r.claim.store.observeQuiet(ctx, r.claim.event(KindPanicked, err))`,
 		new:  `_ = ctx`,
 		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
 	},

@@ -120,8 +120,8 @@ var readMutants = []mutant{
 	{
 		why:  "a transaction that is sent once more is read again",
 		file: "internal/planner/repeat.go",
-		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
-		new:  `f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, nil`,
+		old:  `f.Born, f.ReadsFirst, f.Landing = now, false, Landing{}`,
+		new:  `f.Born, f.Landing = now, Landing{}`,
 		pkg:  "internal/planner", run: "TestATransactionThatIsSentOnceMoreIsNotReadFirst",
 	},
 	{
