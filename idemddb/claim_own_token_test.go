@@ -311,8 +311,8 @@ func TestAClaimWhoseRefusalHasNoReasonIsMadeFiveTimes(t *testing.T) {
 		takes    time.Duration
 		want     error
 	}{
-		"the attempts are missing": {false, context.WithCancel, protocol.MaxTurns, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
-		"the record is not shown":  {true, context.WithCancel, protocol.MaxTurns, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
+		"the attempts are missing": {false, context.WithCancel, 5, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
+		"the record is not shown":  {true, context.WithCancel, 5, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
 		"the call is cancelled": {false, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(end, cancel)
@@ -341,12 +341,12 @@ func TestAClaimWhoseRefusalHasNoReasonIsMadeFiveTimes(t *testing.T) {
 				defer cancel()
 
 				f.takes(c.takes, func() {
-					got, _, err := f.store.Claim(ctx, "k", nil)
+					got, rec, err := f.store.Claim(ctx, "k", nil)
 					is(f, err, idemddb.ErrChanged)
 					is(f, err, c.want)
 
-					if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); got != nil || ok != c.hidden {
-						f.Errorf("got claim %v, error %v", got, err)
+					if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); got != nil || rec != nil || ok != c.hidden {
+						f.Errorf("got claim %v, record %v, error %v", got, rec, err)
 					}
 				})
 

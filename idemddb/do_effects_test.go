@@ -49,13 +49,12 @@ func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		end     func() error
-		panics  bool
-		exits   bool
+		panics  any
 		wantErr error
 	}{
 		"error":  {end: func() error { return cause }, wantErr: cause},
-		"panic":  {end: func() error { panic(cause) }, panics: true},
-		"goexit": {end: func() error { runtime.Goexit(); return nil }, exits: true},
+		"panic":  {end: func() error { panic(cause) }, panics: cause},
+		"goexit": {end: func() error { runtime.Goexit(); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +76,7 @@ func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
 				})
 				wait.Wait()
 
-				if !errors.Is(err, c.wantErr) || (panicked != nil) != c.panics {
+				if !errors.Is(err, c.wantErr) || panicked != c.panics {
 					f.Errorf("got error %v, panic %v", err, panicked)
 				}
 
@@ -88,8 +87,15 @@ func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
 					f.Errorf("the record is%s", show(it))
 				}
 
-				_, err = f.do(opts, staging("", items(counted("a"))))
-				must(f, err)
+				if opts == nil {
+					f.events.want(f, idemddb.KindClaimed, idemddb.KindReleased)
+				}
+
+				value, err := f.do(opts, staging("second", items(counted("a"))))
+				if must(f, err); value != "second" {
+					f.Errorf("got %q", value)
+				}
+
 				happened(f, f.db, "a", 1)
 			})
 		})

@@ -151,25 +151,3 @@ func TestACallerThatOnlyReturnsTheErrorOfCompleteDoesNotRepeatALargeResult(t *te
 		}
 	})
 }
-
-func TestDoReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		work := func(context.Context) (string, error) { return strings.Repeat("x", 6_500_000), nil }
-
-		for i, c := range []struct {
-			opts *idemddb.ClaimOptions
-			want int
-			err  error
-		}{
-			{nil, 6_500_000, nil},
-			{nil, 0, nil},
-			{&idemddb.ClaimOptions{NeedResult: true}, 0, idemddb.ErrResultOmitted},
-		} {
-			got, err := idemddb.Do(f.Context(), f.store, "k", c.opts, work)
-			if len(got) != c.want || !errors.Is(err, c.err) {
-				f.Errorf("call %d: got %d bytes, %v; want %d, %v", i, len(got), err, c.want, c.err)
-			}
-		}
-	})
-}

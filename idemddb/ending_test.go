@@ -26,6 +26,17 @@ func TestAnEndingIsDoneIfTheWorkIs(t *testing.T) {
 		return c
 	}
 
+	ignoresStage := func(opts *idemddb.ClaimOptions) func(f *fixture) idemddb.Ending {
+		return func(f *fixture) idemddb.Ending {
+			e := settled(f, opts, func(ctx context.Context) error { _, err := ignores(ctx); return err })
+			if is(f, e.Err, idemddb.ErrNotStaged); e.Unknown {
+				f.Error("it is unknown")
+			}
+
+			return e
+		}
+	}
+
 	for name, c := range map[string]struct {
 		end  func(f *fixture) idemddb.Ending
 		kind idemddb.Kind
@@ -100,6 +111,8 @@ func TestAnEndingIsDoneIfTheWorkIs(t *testing.T) {
 		"the code fails, and says that it is not for good": {func(f *fixture) idemddb.Ending {
 			return settled(f, nil, func(context.Context) error { return passingError{errClosed} })
 		}, idemddb.KindReleased, false},
+		"the code ignores an error of Stage":                  {ignoresStage(nil), idemddb.KindReleased, false},
+		"the code ignores an error of Stage, without a claim": {ignoresStage(optimistic), idemddb.KindReleased, false},
 		"the transaction of the effects does not get through": {func(f *fixture) idemddb.Ending {
 			return settled(f, nil, func(ctx context.Context) error {
 				f.db.Intercept(always(idemddbtest.ServerError))

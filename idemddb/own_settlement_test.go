@@ -72,20 +72,6 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 	}
 }
 
-// The effects of a completion whose outcome is not known are those of the next one, too.
-func TestACompletionAfterOneWithoutAnAnswerWritesItsEffects(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-
-		f.db.Intercept(always(idemddbtest.LostRequest))
-		is(f, c.CompleteWith(f.Context(), nil, items(counted("a"))), idemddb.ErrUncommitted)
-		f.db.Intercept(nil)
-		must(f, c.Complete(f.Context(), nil))
-		happened(f, f.db, "a", 1)
-	})
-}
-
 // The failure that the work wrote by itself was applied, though its answer was lost. Giving up is refused by it, and the key is
 // not completed.
 func TestWorkWhoseOwnFailureHasNoAnswerHasNotCompletedItsKey(t *testing.T) {
@@ -103,28 +89,6 @@ func TestWorkWhoseOwnFailureHasNoAnswerHasNotCompletedItsKey(t *testing.T) {
 
 		if e := work.Settle(f.Context(), nil, errClosed); e.Kind != idemddb.KindFenced || e.BySelf || e.Done {
 			f.Errorf("got %+v, want a fenced release", e)
-		}
-	})
-}
-
-// Deferring a release is good style, so it must not take back work that is done although its record has no answer.
-func TestADeferredReleaseAfterACompletionWithoutAnAnswerIsNotSent(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-
-		f.db.Intercept(always(idemddbtest.LostRequest))
-
-		short, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
-		is(f, c.Complete(short, nil), idemddb.ErrUnrecorded)
-		f.db.Intercept(nil)
-		f.db.ResetRequests()
-		must(f, c.Release(f.Context(), nil))
-
-		if n := len(f.db.Requests()); n != 0 {
-			f.Errorf("%d requests", n)
 		}
 	})
 }
@@ -212,12 +176,14 @@ func TestAReleaseAfterATakeoverIsFenced(t *testing.T) {
 func TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone(t *testing.T) {
 	t.Parallel()
 
-	effects := map[string]idemddb.Effects{
-		"a refused effect":        items(onlyOnce("b"), counted("c")),
-		"effects that nobody can": items(counted("c"), counted("c")),
-	}
-
-	for name, e := range effects {
+	for name, e := range map[string]struct {
+		effects idemddb.Effects
+		want    error
+	}{
+		"a refused effect":        {items(onlyOnce("b"), counted("c")), idemddb.ErrEffectRefused},
+		"effects that nobody can": {items(counted("c"), counted("c")), idemddb.ErrBadEffects},
+		"an effect too large":     {tooBig(), idemddb.ErrBadEffects},
+	} {
 		for how, c := range map[string]struct {
 			anew func(context.Context, *idemddb.Claim) error
 			want error
@@ -246,9 +212,7 @@ func TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone(t *testing.T) {
 
 					_, err = idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
 						claim, _ := idemddb.FromContext(ctx)
-						if claim.CompleteWith(ctx, nil, e) == nil {
-							f.Error("CompleteWith has no error")
-						}
+						is(f, claim.CompleteWith(ctx, nil, e.effects), e.want)
 
 						return 1, c.anew(ctx, claim)
 					})

@@ -3,6 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,14 @@ func TestADeferredReleaseOfASettledClaimDoesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, db, events := observed(t, nil)
 				c := claim(t, s, "k")
-				must(t, settle(t.Context(), c), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()))
+				must(t, settle(t.Context(), c))
+
+				before := recordOf(db, "k")
+				must(t, c.Release(t.Context(), errors.New("deferred")), c.ReleaseUnused(t.Context()))
+
+				if after := recordOf(db, "k"); !reflect.DeepEqual(after, before) {
+					t.Errorf("the record was%s, and is%s", show(before), show(after))
+				}
 
 				if n := len(db.Requests()); n != 2 {
 					t.Errorf("%d requests, want 2", n)
@@ -152,21 +160,10 @@ func TestAReleaseAfterAnOperatorsReleaseIsNoError(t *testing.T) {
 	})
 }
 
-// The record is as another settlement of the same claim has left it, so this one has not happened.
-func TestAClaimIsSettledOnce(t *testing.T) {
+func TestAClaimAndItsRecordSayHowItWasSettled(t *testing.T) {
 	t.Parallel()
 
 	s, db := newStore(t, nil)
-
-	released := claim(t, s, "released")
-	must(t, released.Release(t.Context(), nil))
-	is(t, released.Fail(t.Context(), nil), idemddb.ErrFenced)
-
-	// A transaction with effects is not the completion that was applied without them, nor one with other effects.
-	completed := claim(t, s, "completed")
-	must(t, completed.Complete(t.Context(), nil))
-	is(t, completed.CompleteWith(t.Context(), nil, items(counted("a"))), idemddb.ErrFenced)
-	happened(t, db, "a", 0)
 
 	written := claim(t, s, "written")
 	must(t, written.CompleteWith(t.Context(), nil, items(counted("a"))))

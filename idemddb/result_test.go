@@ -274,36 +274,3 @@ func TestAResultThatIsNoneOfTheTypeIsCorrupt(t *testing.T) {
 		t.Errorf("got %v, want the name of the type", err)
 	}
 }
-
-func TestAPermanentErrorOfDoEndsTheKey(t *testing.T) {
-	t.Parallel()
-
-	for _, isOptimistic := range []bool{false, true} {
-		t.Run(fmt.Sprint("optimistic ", isOptimistic), func(t *testing.T) {
-			t.Parallel()
-
-			s, db := newStore(t, nil)
-			opts, runs := &idemddb.ClaimOptions{Optimistic: isOptimistic}, 0
-			never := permanentError{errors.New("no such account")}
-
-			for _, want := range []error{never, idemddb.ErrFailed} {
-				_, err := idemddb.Do(t.Context(), s, "k", opts, func(context.Context) (int, error) {
-					runs++
-
-					return 0, never
-				})
-				if !errors.Is(err, want) {
-					t.Errorf("got %v, want %v", err, want)
-				}
-
-				if state := textOf(recordOf(db, "k"), "st"); state != "FAILED" {
-					t.Errorf("the record is %s", state)
-				}
-			}
-
-			if !isOptimistic && runs != 1 {
-				t.Errorf("the work ran %d times", runs)
-			}
-		})
-	}
-}

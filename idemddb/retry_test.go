@@ -334,6 +334,8 @@ func TestACompletionThatIsDeniedForAMomentIsRecorded(t *testing.T) {
 	}
 }
 
+var errInvalid = &smithy.GenericAPIError{Code: "ValidationException"}
+
 // invalidating is a client whose requests are not valid after the first one.
 type invalidating struct {
 	*idemddbtest.DB
@@ -345,7 +347,7 @@ func (c *invalidating) UpdateItem(
 	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
 	if c.requests++; c.requests > 1 {
-		return nil, &smithy.GenericAPIError{Code: "ValidationException"}
+		return nil, errInvalid
 	}
 
 	return c.DB.UpdateItem(ctx, in, opts...)
@@ -357,7 +359,9 @@ func TestACompletionThatIsNotValidIsNotRepeated(t *testing.T) {
 		_, db := newStore(t, nil)
 		client := &invalidating{DB: db}
 		held := claim(t, storeOn(t, client, nil), "k")
-		is(t, held.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
+		err := held.Complete(t.Context(), nil)
+		is(t, err, idemddb.ErrUnrecorded)
+		is(t, err, errInvalid)
 
 		if client.requests != 2 {
 			t.Errorf("%d requests, want 2", client.requests)

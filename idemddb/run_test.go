@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -183,35 +182,6 @@ func TestRunCancelsTheWorkOfALostClaim(t *testing.T) {
 		})
 		is(f, err, idemddb.ErrFenced)
 	})
-}
-
-func TestRunReleasesIfItsWorkPanicsOrEndsItsGoroutine(t *testing.T) {
-	t.Parallel()
-
-	for name, end := range map[string]func(){"panic": explode, "goexit": runtime.Goexit} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				ended := make(chan any)
-
-				go func() {
-					var v any
-					defer func() { ended <- v }()
-
-					v = recovered(func() {
-						_, _ = f.run(nil, func(context.Context, *idemddb.Claim) ([]byte, error) { end(); return nil, nil })
-					})
-				}()
-
-				if v := <-ended; name == "panic" && v == nil {
-					f.Error("the panic did not go on")
-				}
-
-				f.events.want(f, idemddb.KindClaimed, idemddb.KindReleased)
-				claim(f, f.store, "k")
-			})
-		})
-	}
 }
 
 // runWork and doWork call work in the two ways, and return the error alone.

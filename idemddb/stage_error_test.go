@@ -2,7 +2,6 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -95,40 +94,6 @@ func TestAClaimIsNotCompletedIfItsWorkIgnoresAnErrorOfStage(t *testing.T) {
 }
 
 // A wrapper decides what the error means, for an answer that says so to its client, for example.
-// The same slip with CompleteWith. A later call with other effects, or Unstage, takes the error back.
-func TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		then func(context.Context, *idemddb.Claim) error
-		want error
-		runs int64
-	}{
-		"ignored": {func(context.Context, *idemddb.Claim) error { return nil }, idemddb.ErrNotStaged, 0},
-		"smaller": {func(ctx context.Context, c *idemddb.Claim) error {
-			return c.CompleteWith(ctx, nil, items(counted("a")))
-		}, nil, 1},
-		"unstaged": {func(ctx context.Context, _ *idemddb.Claim) error { idemddb.Unstage(ctx); return nil }, nil, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				_, err := f.do(nil, func(ctx context.Context) (string, error) {
-					claim, _ := idemddb.FromContext(ctx)
-					is(f, claim.CompleteWith(ctx, nil, tooBig()), idemddb.ErrBadEffects)
-
-					return "", c.then(ctx, claim)
-				})
-				if !errors.Is(err, c.want) {
-					f.Errorf("got %v, want %v", err, c.want)
-				}
-
-				happened(f, f.db, "a", c.runs)
-			})
-		})
-	}
-}
-
 func TestStageErrIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -141,25 +106,5 @@ func TestStageErrIsReturnedOnce(t *testing.T) {
 		}
 
 		happened(f, f.db, "a", 2)
-	})
-}
-
-// A wrapper that does not ask for the error does not commit the rest.
-func TestWorkOfWhichStageRefusedSomethingIsNotCompleted(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		for _, opts := range []*idemddb.ClaimOptions{nil, optimistic} {
-			work := beginWork(f, f.store, fmt.Sprint(opts != nil), opts)
-			_, _ = ignores(work.Context(f.Context()))
-
-			e := work.Settle(f.Context(), nil, nil)
-			is(f, e.Err, idemddb.ErrNotStaged)
-
-			if e.Kind != idemddb.KindReleased || e.Done || e.Unknown {
-				f.Errorf("got %+v, want a release", e)
-			}
-		}
-
-		happened(f, f.db, "a", 0)
 	})
 }

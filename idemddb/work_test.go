@@ -124,22 +124,6 @@ func TestTheErrorOfAKeyThatItsHandlerEndedCountsItsAttempts(t *testing.T) {
 	}
 }
 
-func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		value, err := f.do(nil, func(context.Context) (string, error) {
-			must(f, claim(f, ahead(f, f.db), "k").Complete(f.Context(), []byte(`"theirs"`)))
-
-			return "", errClosed
-		})
-		must(f, err)
-
-		if value != "theirs" {
-			f.Errorf("got %q, want the other worker's value", value)
-		}
-	})
-}
-
 // What stands in the record says whether the work is done whose completion was refused.
 func TestWhatARefusedCompletionSaysOfItsWork(t *testing.T) {
 	t.Parallel()

@@ -214,16 +214,18 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.T) {
 	t.Parallel()
 
-	for status, want := range map[int]int{201: 500, 400: 400, 500: 500} {
-		w := newWeb(t, nil)
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
-			w.equal("Stage refuses it", errors.Is(err, idemddb.ErrBadEffects), true)
-			rw.WriteHeader(status)
-		}
+	for status, want := range map[int]int{201: 500, 400: 400, 422: 422, 500: 500} {
+		bothWebs(t, nil, func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
+				w.equal("Stage refuses it", errors.Is(err, idemddb.ErrBadEffects), true)
+				rw.WriteHeader(status)
+			}
 
-		w.equal("status", w.post("k", "{}").StatusCode, want)
-		w.equal("errors in the log", strings.Count(w.log.String(), "level=ERROR"), 1)
+			w.equal("status", w.post("k", "{}").StatusCode, want)
+			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
+			w.logs("level=ERROR", `message 0: Message.To: \"nobody knows\"`)
+		})
 	}
 }
 

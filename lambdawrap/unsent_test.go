@@ -255,31 +255,14 @@ func TestALoggerThatPanicsAtAnUnsentMessageChangesNothing(t *testing.T) {
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
 }
 
-// A retry does not mend it: the program has another name for the target than its options. The answer of an HTTP handler does not
-// say it.
+// A retry does not mend it: the program has another name for the target than its options.
 func TestATargetWithoutAnEntryIsAnErrorOfTheProgram(t *testing.T) {
 	t.Parallel()
 
-	typo := &idemddb.Options{Senders: map[string]idemddb.Sender{"tropic": nil}}
-
-	h := newHarness(t, typo)
+	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"tropic": nil}})
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
 	h.logs("level=ERROR", `message 0: Message.To: \"topic\"`, `[\"tropic\"]`)
-
-	for status := range map[int]bool{http.StatusInternalServerError: true, http.StatusUnprocessableEntity: true} {
-		bothWebs(t, typo, func(w *web) {
-			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				if announceTwice(r.Context()) != nil {
-					rw.WriteHeader(status)
-				}
-			}
-
-			w.equal("status", w.post("k", "{}").StatusCode, status)
-			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
-			w.logs("level=ERROR", `message 0: Message.To: \"topic\"`)
-		})
-	}
 }
 
 // unreadable keeps results and does not give them back.

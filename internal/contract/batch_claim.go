@@ -23,18 +23,6 @@ var batchClaimCases = append([]testCase{
 			h.equal("writes", e.writes.Load(), int64(6))
 		}
 	}},
-	{name: "batch: after takeovers that are released unused the next claims are takeovers, too", check: func(h *harness) {
-		h.abandoned("a")
-		h.abandoned("b")
-
-		for range 2 {
-			for _, c := range h.winKeys(h.store(), true, "a", "b") {
-				h.equal("Takeover", c.Takeover(), true)
-				h.equal("Attempt", c.Attempt(), 2)
-				h.must(c.ReleaseUnused(h.Context()))
-			}
-		}
-	}},
 	{name: "batch: a key that stands several times is claimed once, and is in progress for the others", check: func(h *harness) {
 		keys := []string{"a", "b", "a", "b", "a", "c"}
 		requests := make([]request, len(keys))

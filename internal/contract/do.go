@@ -32,18 +32,6 @@ var doCases = []testCase{
 		h.equal("runs", runs, 1)
 		h.isOmitted(h.replay(s, "k"))
 	}},
-	{name: "Do: a result that cannot be encoded is done and not kept", check: func(h *harness) {
-		s := h.store()
-		work := func(context.Context) (func(), error) { return func() {}, nil }
-
-		for range 2 {
-			_, err := idemddb.Do(h.Context(), s, "k", nil, work)
-			h.must(err)
-		}
-
-		_, err := idemddb.Do(h.Context(), s, "k", &idemddb.ClaimOptions{NeedResult: true}, work)
-		h.is(err, idemddb.ErrResultOmitted)
-	}},
 	{name: "Do: every JSON value is replayed as it was", check: func(h *harness) {
 		s := h.store()
 
@@ -61,26 +49,6 @@ var doCases = []testCase{
 				h.must(err)
 				h.equal(name, got, want)
 			}
-		}
-	}},
-	{name: "Do: work that fails or panics gives the claim back", check: func(h *harness) {
-		s := h.store()
-		cause := errors.New("bank closed")
-		_, err := idemddb.Do(h.Context(), s, "error", nil, func(context.Context) (int, error) { return 0, cause })
-		h.is(err, cause)
-
-		func() {
-			defer func() { h.equal("panic", recover(), any("boom")) }()
-
-			_, _ = idemddb.Do(h.Context(), s, "panic", nil, func(context.Context) (int, error) { panic("boom") })
-		}()
-
-		for _, key := range []string{"error", "panic"} {
-			h.equal(key+": lease", h.number(key, "lease"), int64(0))
-
-			v, err := idemddb.Do(h.Context(), s, key, nil, func(context.Context) (int, error) { return 7, nil })
-			h.must(err)
-			h.equal(key, v, 7)
 		}
 	}},
 	{name: "Do: work that was taken over by a worker that completed returns that worker's result", check: func(h *harness) {

@@ -41,11 +41,6 @@ var giveUpCases = []testCase{
 		h.equal("exp", h.number("k", "exp"), h.Now().Add(retention+time.Second).Unix())
 		h.equal("Attempt", h.claim(s, "k").Attempt(), 1)
 	}},
-	{name: "without takeover a released key is claimed as usual", check: func(h *harness) {
-		s := h.store(noTakeover)
-		h.must(h.claim(s, "k").Release(h.Context(), nil))
-		h.equal("Attempt", h.claim(s, "k").Attempt(), 2)
-	}},
 	{name: "a lease that is extended while its end is being written stays", check: func(h *harness) {
 		c := h.claim(h.store(), "k")
 		h.endLease()

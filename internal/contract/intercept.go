@@ -25,7 +25,6 @@ type interceptor struct {
 	requests      atomic.Int64
 	writes        atomic.Int64 // of records, outside of transactions; a shared request has several
 	onRequest     onRequest    // nil: every request is sent
-	withoutItems  bool         // a refusal loses its item
 	withoutTokens bool         // transactions lose their tokens, as after ten minutes, so that only the records decide
 
 	mu           sync.Mutex
@@ -96,10 +95,6 @@ func intercept[T any](ctx context.Context, e *interceptor, request func(context.
 		failed = send()
 	} else {
 		failed = e.onRequest(n, send)
-	}
-
-	if refusal, ok := errors.AsType[*types.ConditionalCheckFailedException](failed); ok && e.withoutItems {
-		return nil, &types.ConditionalCheckFailedException{Message: refusal.Message}
 	}
 
 	switch {

@@ -39,14 +39,6 @@ var keyCases = []testCase{
 		h.claim(s, digest)
 		h.equal("stored as it is", h.item(digest) != nil, false)
 	}},
-	{name: "with HashKeys every key is stored as its digest", check: func(h *harness) {
-		s := h.store(func(o *idemddb.Options) { o.HashKeys = true })
-		h.claim(s, "k")
-		h.equal("stored as it is", h.item("k") != nil, false)
-		h.inProgress(s, "k")
-		h.claim(s, "k2")
-		h.claim(h.store(), "k") // the text is another key in a Store without HashKeys
-	}},
 	{name: "keys that differ in anything are different keys", check: func(h *harness) {
 		s := h.store()
 		for _, key := range []string{"a", "A", " a", "a ", "a#b", "#", "ä", "a\u0308", "a\x00", "\"a\""} {

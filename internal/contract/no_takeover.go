@@ -49,18 +49,10 @@ var noTakeoverCases = []testCase{
 		s := h.store(noTakeover)
 		released(h, h.claimWith(s, "k", &idemddb.ClaimOptions{Fingerprint: "a"}))
 		h.equal("fp", h.item("k")["fp"] != nil, true)
-		released(h, h.claim(s, "k"))
+		c := h.claim(s, "k")
+		h.equal("Attempt", c.Attempt(), 2)
+		released(h, c)
 		h.equal("fp after a claim without a fingerprint", h.item("k")["fp"], attributes{}["fp"])
-	}},
-	{name: "batch: a claim without takeover and without a fingerprint removes an earlier one", check: func(h *harness) {
-		s := h.store(noTakeover)
-		for _, key := range []string{"a", "b"} {
-			released(h, h.claimWith(s, key, &idemddb.ClaimOptions{Fingerprint: "a"}))
-		}
-
-		for _, c := range h.winKeys(s, true, "a", "b") {
-			h.equal("fp of "+c.Key(), h.item(c.Key())["fp"], attributes{}["fp"])
-		}
 	}},
 }
 

@@ -54,42 +54,6 @@ var requestCases = []testCase{
 		h.equal("requests", e.requests.Load(), int64(9))
 		h.replay(h.store(), "k")
 	}},
-	{name: "a completion that is never written is ErrUnrecorded with DynamoDB's answer", check: func(h *harness) {
-		refuse := func(func() error) error { return errInvalid }
-		err := h.claim(h.storeOn(h.intercepted(nth(2, refuse))), "k").Complete(h.Context(), nil)
-		h.is(err, idemddb.ErrUnrecorded)
-		h.is(err, errInvalid)
-	}},
-	{name: "a release after the first settlement sends no request, and is no error", check: func(h *harness) {
-		for name, settle := range h.settlements() {
-			e := h.intercepted(nil)
-			c := h.claim(h.storeOn(e), name)
-			h.must(settle(c))
-
-			if name == "extend" { // an extension settles nothing
-				continue
-			}
-
-			h.unchanged(name, func() {
-				h.must(c.Release(h.Context(), errors.New("deferred")))
-				h.must(c.ReleaseUnused(h.Context()))
-			})
-			h.equal(name+": requests", e.requests.Load(), int64(2))
-		}
-	}},
-	{name: "a refusal without its record is asked for again, five times in all", check: func(h *harness) {
-		h.must(h.claim(h.store(), "k").Complete(h.Context(), nil))
-
-		e := h.intercepted(nil)
-		e.withoutItems = true
-		c, record, err := h.storeOn(e).Claim(h.Context(), "k", nil)
-
-		if c != nil || record != nil || err == nil {
-			h.Errorf("got %s, want an error", answer{c, record, err})
-		}
-
-		h.equal("requests", e.requests.Load(), int64(5))
-	}},
 	{name: "a refusal without its record, and then with it, is a replay", check: func(h *harness) {
 		h.must(h.claim(h.store(), "k").Complete(h.Context(), nil))
 

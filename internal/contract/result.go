@@ -49,20 +49,6 @@ var resultCases = []testCase{
 		}
 
 		h.equal("results", len(kept.Names()), 3)
-		clear(kept.Kept)
-		h.isOmitted(h.replay(s, "commit"))
-	}},
-	{name: "of two claims that complete with large results, the one that is accepted is replayed", check: func(h *harness) {
-		kept := &Shelf{}
-		s := h.store(keeps(kept))
-		zombie := h.claim(s, "k")
-		h.endLease()
-
-		winner := h.claim(s, "k")
-		h.must(winner.Complete(h.Context(), bytes.Repeat([]byte("w"), 40_000)))
-		h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 40_000)), idemddb.ErrFenced)
-		h.equal("result", string(h.replay(s, "k").Result[:1]), "w")
-		h.equal("results", len(kept.Names()), 2)
 	}},
 	{name: "a large result in the table is replayed, whichever write completes the key", check: func(h *harness) {
 		s := h.store()
@@ -72,12 +58,6 @@ var resultCases = []testCase{
 			h.equal(key+" replayed", bytes.Equal(h.replay(s, key).Result, result), true)
 			h.equal(key+" in the record", reflect.TypeOf(h.item(key)["res"]), reflect.TypeFor[*types.AttributeValueMemberM]())
 		}
-	}},
-	{name: "a result of 2 MB in the table is replayed", costly: true, check: func(h *harness) {
-		s := h.store()
-		result := bytes.Repeat([]byte("0123456789"), 200_000)
-		h.must(h.claim(s, "k").Complete(h.Context(), result))
-		h.equal("replayed", bytes.Equal(h.replay(s, "k").Result, result), true)
 	}},
 	{name: "of two claims that complete with large results in the table, the one that is accepted is replayed", check: func(h *harness) {
 		for name, zombieFirst := range map[string]bool{"after": false, "before": true} {
@@ -133,13 +113,6 @@ var resultCases = []testCase{
 			h.must(err)
 			bank.got(h, name, 1)
 		}
-	}},
-	{name: "a result that cannot be put is omitted, and the effects are written", check: func(h *harness) {
-		s := h.store(keeps(&Shelf{OnPut: func(context.Context) error { return errDown }}))
-		_, err := s.Commit(h.Context(), "k", nil, make([]byte, 40_000), effects(h.count("e")))
-		h.is(err, idemddb.ErrTooLarge)
-		h.isOmitted(h.replay(s, "k"))
-		h.happened("e", "1")
 	}},
 }
 

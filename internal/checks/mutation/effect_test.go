@@ -457,7 +457,7 @@ var effectMutants = []mutant{
 		file: "idemddb/work.go",
 		old:  `cmp.Or(w.failed, w.bad)`,
 		new:  `cmp.Or(w.failed, nil)`,
-		pkg:  "idemddb", run: "TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted",
+		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
 	},
 	{
 		why:  "a failure for good without a claim is not fenced: a late request of it ends a key that was reopened",
@@ -492,7 +492,7 @@ var effectMutants = []mutant{
 		file: "idemddb/complete.go",
 		old:  `return c.release(ctx, cause, false)`,
 		new:  `return c.release(ctx, cause, true)`,
-		pkg:  "idemddb", run: "TestADeferredReleaseAfterACompletionWithoutAnAnswerIsNotSent",
+		pkg:  "idemddb", run: "TestAReleaseAfterACompletionWithAnUnknownOutcomeDoesNothing",
 	},
 	{
 		why:  "a release that was applied is fenced by the next claim",

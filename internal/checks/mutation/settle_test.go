@@ -30,7 +30,7 @@ var settleMutants = []mutant{
 		e.Record = fenced.other()`,
 		new: `	} else if e.Kind = KindFenced; fenced == nil {
 		e.Record = fenced.other()`,
-		pkg: "idemddb", run: "TestDoOfFailedWorkReturnsTheValueOfAnotherWorker",
+		pkg: "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/another_worker_completes_the_key,_and_it_fails",
 	},
 	{
 		why:  "a completion that was fenced is kept in memory and replayed",

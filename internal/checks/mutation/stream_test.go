@@ -275,7 +275,7 @@ var unchangedResultMutants = []mutant{
 		new: `	if panicerror.IsPermanent(cause) && c == nil {
 		return c.Fail(ctx, cause)
 	}`,
-		pkg: "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
+		pkg: "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/it_fails_for_good",
 	},
 	{
 		why:  "the state of a tumbling window is lost",
