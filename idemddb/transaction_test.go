@@ -98,9 +98,22 @@ func (e tokenless) TransactWriteItems(
 	return e.DB.TransactWriteItems(ctx, &without, opts...)
 }
 
-// The renewal is under way and not answered when the claim is completed with effects: it must neither conflict nor delay them.
+// The renewal is under way and not answered when the claim is completed with effects: it must neither conflict nor delay them,
+// but for the time that the client takes to end the request.
 func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 	t.Parallel()
+
+	for _, ending := range []time.Duration{0, 100 * time.Millisecond} {
+		t.Run(ending.String(), func(t *testing.T) {
+			t.Parallel()
+			renewalUnderWay(t, ending)
+		})
+	}
+}
+
+// renewalUnderWay completes a claim whose renewal has no answer. The client takes this long to end the request of the renewal.
+func renewalUnderWay(t *testing.T, ending time.Duration) {
+	t.Helper()
 	bubble(t, nil, func(f *fixture) {
 		c := claim(f, f.store, "k")
 		work, stop := c.Keep(f.Context())
@@ -114,6 +127,7 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 			case r.Operation == "UpdateItem":
 				renewals.Add(1)
 				<-ctx.Done()
+				time.Sleep(ending) //nolint:forbidigo // this moves the bubble's clock
 				renewals.Add(-1)
 			case renewals.Load() > 0:
 				f.Error("a renewal is under way")
@@ -127,7 +141,7 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 			f.Error("no renewal")
 		}
 
-		f.takes(0, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
+		f.takes(ending, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
 		happened(f, f.db, "a", 1)
 
 		if f.events.count(idemddb.KindConflict) > 0 || work.Err() != nil {

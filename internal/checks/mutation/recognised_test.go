@@ -4,6 +4,15 @@ package mutation
 // what is staged.
 var recognisedMutants = []mutant{
 	{
+		why:  "a transaction does not wait for the end of a renewal that it has aborted",
+		file: "idemddb/renew.go",
+		old: `		abort()
+		<-running`,
+		new: `		abort()
+		_ = running`,
+		pkg: "idemddb", run: "TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction",
+	},
+	{
 		why:  "a commit that is recognised sends messages again that a sweep has sent",
 		file: "idemddb/commit.go",
 		old:  `c.done = *c.committed`,
