@@ -47,7 +47,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 
 // observeUnsent emits the event for a message that is not sent.
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
-	if e.Kind == KindUnsent && s.opts.RedeliverUnsent { // the call that meets the record returns the error
+	if e.Kind == KindUnsent && s.opts.RedeliverUnsent { // the call that finds the record returns the error
 		s.opts.Observe(ctx, e)
 	} else {
 		s.observeQuiet(ctx, e)

@@ -37,7 +37,7 @@ func TestARemovalThatMeetsAnUnreadableRecordIsAnError(t *testing.T) {
 	}
 }
 
-// Nobody knows whether the message would be sent again. The caller hears it, and no event says that all is done.
+// Nobody knows whether the message would be sent again. The caller gets an error, and no event says that all is done.
 func TestARemovalWithoutAnAnswerIsAnError(t *testing.T) {
 	t.Parallel()
 	bubble(t, sendingBy(accepted), func(f *fixture) {

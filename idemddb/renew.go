@@ -155,10 +155,15 @@ func (r *renewer) next(ctx context.Context, err error) (pause time.Duration, aga
 	case err != nil:
 		return min(left, retryRenewal), true
 	case !c.lastsUntil(r.deadline):
-		return max(retryRenewal/10, left-c.store.opts.Lease/2), true //nolint:mnd // a lease of a few ms must not spin
+		return c.store.renewalPause(left), true
 	}
 
 	return 0, false
+}
+
+// renewalPause returns when to extend a lease that has so much left: at half of a whole one.
+func (s *Store) renewalPause(left time.Duration) time.Duration {
+	return max(retryRenewal/10, left-s.opts.Lease/2) //nolint:mnd // a lease of a few ms must not spin
 }
 
 // joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
@@ -184,7 +189,7 @@ func (c *Claim) joinRenewal() {
 
 // resume lets the renewal go on after a settlement that wrote nothing.
 func (r *renewer) resume() {
-	pause := max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2) //nolint:mnd // the same pause as in next
+	pause := r.claim.store.renewalPause(r.claim.left())
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

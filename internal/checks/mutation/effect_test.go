@@ -539,8 +539,8 @@ var effectMutants = []mutant{
 	{
 		why:  "after a refused effect the lease is renewed only at its end",
 		file: "idemddb/renew.go",
-		old:  `r.claim.left()-r.claim.store.opts.Lease/2) //nolint:mnd // the same pause as in next`,
-		new:  `r.claim.left()) //nolint:mnd // the same pause as in next`,
+		old:  `pause := r.claim.store.renewalPause(r.claim.left())`,
+		new:  `pause := r.claim.left()`,
 		pkg:  "idemddb", run: "TestAfterARefusedEffectTheLeaseIsRenewedInTime",
 	},
 	{
