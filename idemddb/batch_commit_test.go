@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // commitAnswer is what a commit returned.
@@ -483,13 +484,7 @@ func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
 		for _, forgets := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, token forgotten %t", fault, forgets), func(t *testing.T) {
 				t.Parallel()
-				bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-					if forgets {
-						return tokenless{db}
-					}
-
-					return db
-				}, func(f *fixture) {
+				bubbleAround(t, nil, forgetting(forgets), func(f *fixture) {
 					f.db.Inject(fault)
 					f.allCommitted(f.commitAll(5, each))
 
@@ -510,7 +505,7 @@ func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 	t.Parallel()
 
 	for _, final := range []bool{false, true} {
-		bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return tokenless{db} }, func(f *fixture) {
+		bubbleAround(t, nil, forgetting(true), func(f *fixture) {
 			begin(f, f.db, counted("1")).Commit() // the condition of 1 is false for now
 			f.db.Inject(idemddbtest.LateRequest)
 
@@ -577,9 +572,7 @@ func TestACommitWhoseRecordChangedBehindItsGroupBeginsAnew(t *testing.T) {
 
 func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		return panicking{db}
-	}, func(f *fixture) {
+	bubbleAround(t, nil, around.Before(func(*dynamodb.TransactWriteItemsInput) error { panic("client") }), func(f *fixture) {
 		waits := []func() (*idemddb.Record, error){
 			f.batch.Commit(f.Context(), "0", nil, nil, each(0)), f.batch.Commit(f.Context(), "1", nil, nil, each(1)),
 		}
@@ -602,32 +595,15 @@ func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 // A fake client of a test ends its goroutine when it calls Fatal.
 func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfTheirRequest(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &exiting{DB: db} }, func(f *fixture) {
+
+	var once sync.Once
+
+	bubbleAround(t, nil, around.Before(func(*dynamodb.TransactWriteItemsInput) error {
+		once.Do(runtime.Goexit)
+
+		return nil
+	}), func(f *fixture) {
 		f.allCommitted(f.commitAll(4, each))
 		f.wantSizes(2, 2, 2, 2) // each alone
 	})
-}
-
-// panicking is a client whose transactions panic.
-type panicking struct{ *idemddbtest.DB }
-
-func (panicking) TransactWriteItems(
-	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	panic("client")
-}
-
-// exiting is a client whose first transaction ends its goroutine.
-type exiting struct {
-	*idemddbtest.DB
-
-	once sync.Once
-}
-
-func (e *exiting) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	e.once.Do(runtime.Goexit)
-
-	return e.DB.TransactWriteItems(ctx, in, opts...)
 }

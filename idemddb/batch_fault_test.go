@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 func TestThrottledStatementsShareTheNextTry(t *testing.T) {
@@ -271,49 +272,36 @@ func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 	})
 }
 
-// cancelling is a client that ends the context of the callers when the answer to their shared request comes.
-type cancelling struct {
-	*idemddbtest.DB
-
-	cancel   func()
-	requests atomic.Int64 // shared ones, by now
-}
-
-func (c *cancelling) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	c.requests.Add(1)
-
-	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
-
-	c.cancel()
-
-	return out, err
-}
-
 // The scheduler chooses whether the caller or the request goes on first, so the test does it often.
 func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) {
 	t.Parallel()
 
-	client := &cancelling{cancel: func() {}}
+	var (
+		requests atomic.Int64 // shared ones, by now
+		leave    = func() {}  // ends the context of the callers
+	)
 
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		client.DB = db
+	bubbleAround(t, nil, func(ctx context.Context, in any, send around.Send) (any, error) {
+		if _, isShared := in.(*dynamodb.BatchExecuteStatementInput); isShared {
+			requests.Add(1)
 
-		return client
+			defer func() { leave() }()
+		}
+
+		return send(ctx, in)
 	}, func(f *fixture) {
 		f.complete(f.claims(2)...)
 
 		for i := range 1000 {
 			ctx, cancel := context.WithCancel(f.Context())
-			client.cancel = cancel
+			leave = cancel
 
 			answers := claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true)
-			requests := client.requests.Load()
+			sent := requests.Load()
 
 			synctest.Wait()
 
-			if n := client.requests.Load(); n != requests {
+			if requests.Load() != sent {
 				f.Fatal("a request was sent when the callers had returned")
 			}
 

@@ -13,44 +13,31 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
-// refusing is a client that answers shared requests with an error as long as there is one.
-type refusing struct {
-	*idemddbtest.DB
-
+// refusal is what a client answers shared requests with as long as there is an error.
+type refusal struct {
 	err   error
 	delay time.Duration
 	calls atomic.Int64
 }
 
-func (r *refusing) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	r.calls.Add(1)
-
-	if r.delay > 0 {
-		<-time.After(r.delay)
-	}
-
-	if r.err != nil {
-		return nil, r.err
-	}
-
-	return r.DB.BatchExecuteStatement(ctx, in, opts...)
-}
-
 // refusingBubble runs check with a client that refuses shared requests.
-func refusingBubble(t *testing.T, code string, check func(*fixture, *refusing)) {
+func refusingBubble(t *testing.T, code string, check func(*fixture, *refusal)) {
 	t.Helper()
 
-	var r *refusing
+	r := &refusal{err: &smithy.GenericAPIError{Code: code}}
 
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		r = &refusing{DB: db, err: &smithy.GenericAPIError{Code: code}}
+	bubbleAround(t, nil, around.Before(func(*dynamodb.BatchExecuteStatementInput) error {
+		r.calls.Add(1)
 
-		return r
-	}, func(f *fixture) { check(f, r) })
+		if r.delay > 0 {
+			<-time.After(r.delay)
+		}
+
+		return r.err
+	}), func(f *fixture) { check(f, r) })
 }
 
 // isShared demands that writes share requests now, or that they do not, and the number of events that said so.
@@ -70,7 +57,7 @@ func TestDeniedAndUnsupportedSharedRequestsAreReplacedBySingleOnes(t *testing.T)
 	for _, code := range []string{"AccessDeniedException", "UnknownOperationException"} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			refusingBubble(t, code, func(f *fixture, r *refusing) {
+			refusingBubble(t, code, func(f *fixture, r *refusal) {
 				var claims []*idemddb.Claim
 
 				f.takes(0, func() { claims = won(f.T, f.claimAll(10, false)) })
@@ -93,7 +80,7 @@ func TestDeniedAndUnsupportedSharedRequestsAreReplacedBySingleOnes(t *testing.T)
 // The role may be given the right meanwhile, as while a deployment propagates.
 func TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
-	refusingBubble(t, "AccessDeniedException", func(f *fixture, r *refusing) {
+	refusingBubble(t, "AccessDeniedException", func(f *fixture, r *refusal) {
 		won(f.T, f.claimAll(2, false))
 
 		for minutes := range 12 {
@@ -126,7 +113,7 @@ func TestASharedRequestThatIsRefusedForAnotherReasonIsReplacedOnce(t *testing.T)
 	for _, code := range []string{"ValidationException", "ExpiredTokenException", "ResourceNotFoundException", "SomethingNew"} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			refusingBubble(t, code, func(f *fixture, r *refusing) {
+			refusingBubble(t, code, func(f *fixture, r *refusal) {
 				var claims []*idemddb.Claim
 
 				f.takes(0, func() { claims = won(f.T, f.claimAll(10, false)) })

@@ -3,7 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -80,14 +81,7 @@ func TestNoWorkBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
 
 func TestNoWorkBeginsOnALeaseThatEndedBeforeItsAnswerCame(t *testing.T) {
 	t.Parallel()
-
-	var client *slowSingle
-
-	bubbleOn(t, &idemddb.Options{Lease: time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		client = &slowSingle{DB: db, delays: []time.Duration{1900 * time.Millisecond}}
-
-		return client
-	}, func(f *fixture) { f.bothWork(f.throughDo) })
+	bubbleAround(t, &idemddb.Options{Lease: time.Second}, late(1900*time.Millisecond), func(f *fixture) { f.bothWork(f.throughDo) })
 }
 
 // claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones
@@ -105,33 +99,15 @@ func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *id
 	return c
 }
 
-// slowSingle is a client whose replies to UpdateItem arrive late, one delay each. DynamoDB has applied them at once.
-type slowSingle struct {
-	*idemddbtest.DB
+// late delays the replies to the first single writes, by one delay each. DynamoDB has applied the writes at once.
+func late(delays ...time.Duration) around.Func {
+	var n atomic.Int64
 
-	mu     sync.Mutex
-	delays []time.Duration
-}
-
-func (c *slowSingle) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	out, err := c.DB.UpdateItem(ctx, in, opts...)
-
-	<-time.After(c.nextDelay())
-
-	return out, err
-}
-
-func (c *slowSingle) nextDelay() (delay time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	if len(c.delays) > 0 {
-		delay, c.delays = c.delays[0], c.delays[1:]
-	}
-
-	return delay
+	return around.After(func(*dynamodb.UpdateItemOutput) {
+		if i := int(n.Add(1)) - 1; i < len(delays) {
+			<-time.After(delays[i])
+		}
+	})
 }
 
 func TestALeaseThatEndsWhileAClaimIsTriedIsTakenOver(t *testing.T) {

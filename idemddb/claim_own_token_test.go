@@ -1,6 +1,7 @@
 package idemddb_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
@@ -177,23 +179,6 @@ func TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded(t *testing.T) {
 	}
 }
 
-// firstUpdate is a client that keeps its first UpdateItem.
-type firstUpdate struct {
-	*idemddbtest.DB
-
-	in *dynamodb.UpdateItemInput
-}
-
-func (c *firstUpdate) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if c.in == nil {
-		c.in = in
-	}
-
-	return c.DB.UpdateItem(ctx, in, opts...)
-}
-
 // The argument for condClaim says what such a late request does.
 func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoes(t *testing.T) {
 	t.Parallel()
@@ -209,18 +194,18 @@ func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoe
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			client := &firstUpdate{}
+			var first *dynamodb.UpdateItemInput
 
-			bubbleOn(t, &c.opts, func(db *idemddbtest.DB) idemddb.DynamoDB {
-				client.DB = db
+			bubbleAround(t, &c.opts, around.Before(func(in *dynamodb.UpdateItemInput) error {
+				first = cmp.Or(first, in)
 
-				return client
-			}, func(f *fixture) {
+				return nil
+			}), func(f *fixture) {
 				for range 2 { // worker A has the key first, then worker B
 					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
 				}
 
-				if _, err := f.db.UpdateItem(f.Context(), client.in); err != nil { // the request of A's claim arrives once more
+				if _, err := f.db.UpdateItem(f.Context(), first); err != nil { // the request of A's claim arrives once more
 					f.Fatal(err)
 				}
 

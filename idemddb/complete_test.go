@@ -122,14 +122,7 @@ func TestACompletionThatWasNotAppliedIsNoSuccess(t *testing.T) {
 
 func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 	t.Parallel()
-
-	var client *slowSingle
-
-	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		client = &slowSingle{DB: db, delays: []time.Duration{0, 1500 * time.Millisecond}}
-
-		return client
-	}, func(f *fixture) {
+	bubbleAround(t, &idemddb.Options{Single: true}, late(0, 1500*time.Millisecond), func(f *fixture) {
 		c := claim(f, f.store, "k")
 		<-time.After(10 * time.Second)
 

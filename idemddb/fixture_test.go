@@ -19,6 +19,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -351,6 +352,12 @@ func bubbleOn(t *testing.T, opts *idemddb.Options, wrap func(*idemddbtest.DB) id
 		check(f)
 		f.noKeyTwice()
 	})
+}
+
+// bubbleAround is bubble with a function in place of each request.
+func bubbleAround(t *testing.T, opts *idemddb.Options, do around.Func, check func(*fixture)) {
+	t.Helper()
+	bubbleOn(t, opts, func(db *idemddbtest.DB) idemddb.DynamoDB { return &around.Client{DB: db, Do: do} }, check)
 }
 
 // slow makes each request take this long.

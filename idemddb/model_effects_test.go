@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,7 +88,7 @@ func newEffectWorld(t *testing.T, rt *rapid.T, seen *sights, effects *effectSigh
 	t.Helper()
 
 	w := &effectWorld{world: &world{T: rt, ctx: t.Context(), seen: seen}, seen: effects, done: map[string]bool{}, never: map[string]bool{}}
-	w.wrap = func(p pausing) idemddb.DynamoDB { return inspected{p, w} }
+	w.world.inspect = w.inspectAfter
 	w.possible = append([]idemddbtest.Fault{
 		idemddbtest.LateCommit, idemddbtest.LateCommit, idemddbtest.LateRequest, idemddbtest.LostReply, idemddbtest.TransactionConflict,
 		idemddbtest.ThrottleReason, idemddbtest.CanceledWithoutReasons, idemddbtest.TransactionInProgress,
@@ -99,55 +98,22 @@ func newEffectWorld(t *testing.T, rt *rapid.T, seen *sights, effects *effectSigh
 	return w
 }
 
-// inspected is the engine with a look at the effects after each request.
-type inspected struct {
-	pausing
+// inspectAfter is called behind each request.
+func (w *effectWorld) inspectAfter(in, out any) {
+	w.inspect()
 
-	w *effectWorld
-}
+	batch, isBatch := in.(*dynamodb.BatchExecuteStatementInput)
+	answer, _ := out.(*dynamodb.BatchExecuteStatementOutput)
 
-func (i inspected) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	out, err := i.pausing.UpdateItem(ctx, in, opts...)
-	i.w.inspect()
-
-	return out, err
-}
-
-func (i inspected) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	out, err := i.pausing.PutItem(ctx, in, opts...)
-	i.w.inspect()
-
-	return out, err
-}
-
-func (i inspected) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	out, err := i.pausing.TransactWriteItems(ctx, in, opts...)
-	i.w.inspect()
-
-	return out, err
-}
-
-func (i inspected) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	out, err := i.pausing.BatchExecuteStatement(ctx, in, opts...)
-	i.w.inspect()
-
-	if err != nil || !strings.HasPrefix(*in.Statements[0].Statement, "SELECT") {
-		return out, err
+	if !isBatch || answer == nil || !strings.HasPrefix(*batch.Statements[0].Statement, "SELECT") {
+		return
 	}
 
-	for _, r := range out.Responses {
+	for _, r := range answer.Responses {
 		if textOf(r.Item, "pk") == modelKey && textOf(r.Item, "st") == "COMPLETED" {
-			i.w.seen.found++
+			w.seen.found++
 		}
 	}
-
-	return out, err
 }
 
 const (

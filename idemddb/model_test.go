@@ -20,6 +20,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -81,8 +82,8 @@ type world struct {
 	db      *idemddbtest.DB
 	changes *audited.Changes // of the DB
 	options idemddb.Options
-	wrap    func(pausing) idemddb.DynamoDB // the client of a Store
-	ahead   atomic.Int64                   // by how much the fastest clock is ahead of the bubble's time
+	inspect func(in, out any) // called behind each request, nil for none
+	ahead   atomic.Int64      // by how much the fastest clock is ahead of the bubble's time
 	workers []*worker
 
 	possible   []idemddbtest.Fault // of requests
@@ -123,7 +124,7 @@ type pause struct {
 func newWorld(t *testing.T, rt *rapid.T, seen *sights) *world {
 	t.Helper()
 
-	w := &world{T: rt, ctx: t.Context(), seen: seen, possible: modelFaults, wrap: func(p pausing) idemddb.DynamoDB { return p }}
+	w := &world{T: rt, ctx: t.Context(), seen: seen, possible: modelFaults}
 	w.begin(t, modelRetention)
 
 	return w
@@ -186,7 +187,7 @@ func (w *world) store(now func() time.Time) *idemddb.Store {
 	o := w.options
 	o.Now = now
 
-	s, err := idemddb.New(w.wrap(pausing{w.db, w}), "records", "model", &o)
+	s, err := idemddb.New(&around.Client{DB: w.db, Do: w.onTheWay}, "records", "model", &o)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -201,41 +202,18 @@ func (w *world) record() map[string]types.AttributeValue {
 	return w.db.Item("records", map[string]types.AttributeValue{"pk": text(modelKey)})
 }
 
-// pausing is the engine behind a way on which time passes.
-type pausing struct {
-	*idemddbtest.DB
+// onTheWay sends a request on a way on which time passes.
+func (w *world) onTheWay(ctx context.Context, in any, send around.Send) (any, error) {
+	after := w.pause()
+	out, err := send(ctx, in)
 
-	w *world
-}
+	after()
 
-func (p pausing) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	defer p.w.pause()()
+	if w.inspect != nil {
+		w.inspect(in, out)
+	}
 
-	return p.DB.UpdateItem(ctx, in, opts...)
-}
-
-func (p pausing) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	defer p.w.pause()()
-
-	return p.DB.PutItem(ctx, in, opts...)
-}
-
-func (p pausing) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	defer p.w.pause()()
-
-	return p.DB.BatchExecuteStatement(ctx, in, opts...)
-}
-
-func (p pausing) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	defer p.w.pause()()
-
-	return p.DB.TransactWriteItems(ctx, in, opts...)
+	return out, err
 }
 
 // pause lets the time before a request pass. The function that it returns lets the time after it pass.

@@ -112,9 +112,9 @@ func TestAClaimWhoseExtensionIsAnsweredTooLateBeginsAnew(t *testing.T) {
 
 	const lease = 4 * time.Second
 
-	bubbleOn(t, &idemddb.Options{Lease: lease}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		return &slowSingle{DB: db, delays: []time.Duration{lease / 2 * 9 / 8, lease / 2 * 9 / 4}} // the claim takes the first delay, its extension the second
-	}, func(f *fixture) {
+	delayed := late(lease/2*9/8, lease/2*9/4) // the claim takes the first delay, its extension the second
+
+	bubbleAround(t, &idemddb.Options{Lease: lease}, delayed, func(f *fixture) {
 		begun := time.Now()
 
 		c, _, err := f.store.Claim(f.Context(), "k", nil)

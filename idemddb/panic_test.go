@@ -16,34 +16,20 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
-// failing is a client that calls fail instead of sending its requests, as long as it is armed.
-type failing struct {
-	*idemddbtest.DB
+// failing returns a function that calls fail ahead of each request as long as it is armed.
+func failing(fail func()) (do around.Func, armed *atomic.Bool) {
+	armed = &atomic.Bool{}
 
-	armed atomic.Bool
-	fail  func()
-}
+	return func(ctx context.Context, in any, send around.Send) (any, error) {
+		if armed.Load() {
+			fail()
+		}
 
-func (c *failing) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	if c.armed.Load() {
-		c.fail()
-	}
-
-	return c.DB.BatchExecuteStatement(ctx, in, opts...)
-}
-
-func (c *failing) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if c.armed.Load() {
-		c.fail()
-	}
-
-	return c.DB.UpdateItem(ctx, in, opts...)
+		return send(ctx, in)
+	}, armed
 }
 
 // explode is where a client panics; its name stands in the stack.
@@ -87,39 +73,34 @@ func isExplosion(t testing.TB, what string, err error) {
 	}
 }
 
-func failingBubble(t *testing.T, fail func(), check func(*fixture, *failing)) {
+func failingBubble(t *testing.T, fail func(), check func(f *fixture, armed *atomic.Bool)) {
 	t.Helper()
 
-	var client *failing
-
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		client = &failing{DB: db, fail: fail}
-
-		return client
-	}, func(f *fixture) { check(f, client) })
+	do, armed := failing(fail)
+	bubbleAround(t, nil, do, func(f *fixture) { check(f, armed) })
 }
 
 func TestAPanicOfTheClientReachesAllCallersAndTheBatchGoesOn(t *testing.T) {
 	t.Parallel()
-	failingBubble(t, explode, func(f *fixture, client *failing) {
-		client.armed.Store(true)
+	failingBubble(t, explode, func(f *fixture, armed *atomic.Bool) {
+		armed.Store(true)
 		atOnce(make([]*idemddb.Claim, 5), func(*idemddb.Claim) error {
 			isClientPanic(f, "claim", recovered(func() { _, _, _ = f.batch.Claim(f.Context(), "k", nil) }))
 
 			return nil
 		})
-		client.armed.Store(false)
+		armed.Store(false)
 
 		claims := won(f.T, f.claimAll(5, false))
 
-		client.armed.Store(true)
+		armed.Store(true)
 		atOnce(claims, func(c *idemddb.Claim) error {
 			isClientPanic(f, "complete", recovered(func() { _ = c.Complete(f.Context(), nil) }))
 
 			return nil
 		})
 		isClientPanic(f, "a single completion", recovered(func() { _ = claims[0].Complete(f.Context(), nil) }))
-		client.armed.Store(false)
+		armed.Store(false)
 		f.complete(claims...)
 		f.isIdle()
 	})
@@ -134,14 +115,14 @@ func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			var client *failing
+			var armed *atomic.Bool
 
 			failingBubble(t, func() {
-				client.armed.Store(false)
+				armed.Store(false)
 				fail()
-			}, func(f *fixture, c *failing) {
-				client = c
-				client.armed.Store(true)
+			}, func(f *fixture, a *atomic.Bool) {
+				armed = a
+				armed.Store(true)
 
 				claims := won(f.T, f.claimAll(5, false))
 				f.want(slices.Repeat([]string{"UpdateItem"}, 5)...)
@@ -154,7 +135,7 @@ func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 					isExplosion(f, "the event", f.events.all(idemddb.KindRetried)[0].Err)
 				}
 
-				client.armed.Store(true)
+				armed.Store(true)
 				f.complete(claims...)
 				f.replayed(5)
 				f.isIdle()
@@ -166,10 +147,10 @@ func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 // The client panics when it is asked for the keys that turned out to have records.
 func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	failingBubble(t, explode, func(f *fixture, client *failing) {
+	failingBubble(t, explode, func(f *fixture, armed *atomic.Bool) {
 		f.complete(f.claims(3)...)
 		f.db.InterceptStatements(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			client.armed.Store(true) // the client panics from the next request on
+			armed.Store(true) // the client panics from the next request on
 
 			return idemddbtest.None
 		})
@@ -195,7 +176,7 @@ func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testin
 
 		all.Wait()
 		f.db.InterceptStatements(nil)
-		client.armed.Store(false)
+		armed.Store(false)
 		f.complete(won[3:]...)
 		f.isIdle()
 	})
@@ -208,7 +189,7 @@ func TestAnErrorOfTheClientThatWrapsAPanicIsAnError(t *testing.T) {
 	s, _ := newStore(t, sendingBy(func([]idemddb.Message) []error { explode(); return nil }))
 	wrapping := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
 
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &refusing{DB: db, err: wrapping} }, func(f *fixture) {
+	bubbleAround(t, nil, around.Before(func(*dynamodb.BatchExecuteStatementInput) error { return wrapping }), func(f *fixture) {
 		for _, a := range f.claimAll(3, false) {
 			isExplosion(f, "claim", a.err)
 		}
@@ -218,8 +199,8 @@ func TestAnErrorOfTheClientThatWrapsAPanicIsAnError(t *testing.T) {
 // A fake client of a test does this when it calls Fatal.
 func TestAClientThatEndsTheGoroutineOfARequestMakesItsCallersPanic(t *testing.T) {
 	t.Parallel()
-	failingBubble(t, runtime.Goexit, func(f *fixture, client *failing) {
-		client.armed.Store(true)
+	failingBubble(t, runtime.Goexit, func(f *fixture, armed *atomic.Bool) {
+		armed.Store(true)
 		atOnce(make([]*idemddb.Claim, 3), func(*idemddb.Claim) error {
 			err, _ := recovered(func() { _, _, _ = f.batch.Claim(f.Context(), "k", nil) }).(error)
 			if err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
@@ -228,7 +209,7 @@ func TestAClientThatEndsTheGoroutineOfARequestMakesItsCallersPanic(t *testing.T)
 
 			return nil
 		})
-		client.armed.Store(false)
+		armed.Store(false)
 		f.complete(won(f.T, f.claimAll(3, false))...)
 		f.isIdle()
 	})
@@ -236,12 +217,10 @@ func TestAClientThatEndsTheGoroutineOfARequestMakesItsCallersPanic(t *testing.T)
 
 func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		client := &failing{DB: db, fail: runtime.Goexit}
-		client.armed.Store(true)
 
-		return client
-	}, func(f *fixture) {
+	do, armed := failing(runtime.Goexit)
+	armed.Store(true)
+	bubbleAround(t, &idemddb.Options{Single: true}, do, func(f *fixture) {
 		ended := make(chan bool)
 
 		go func() {
@@ -263,18 +242,13 @@ func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			var client *failing
-
-			bubbleOn(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-				client = &failing{DB: db, fail: explode}
-
-				return client
-			}, func(f *fixture) {
+			do, armed := failing(explode)
+			bubbleAround(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, do, func(f *fixture) {
 				c := won(f.T, f.claimAll(1, false))[0]
 				work, stop := c.Keep(f.Context())
 
 				defer stop()
-				client.armed.Store(true)
+				armed.Store(true)
 				<-work.Done()
 
 				if cause := context.Cause(work); !errors.Is(cause, idemddb.ErrFenced) || !strings.Contains(cause.Error(), "boom") {

@@ -10,31 +10,8 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
-
-// sweptAfterward loses the content of the first answer to a transaction, and calls sweep before its sender gets the answer.
-type sweptAfterward struct {
-	*idemddbtest.DB
-
-	once  sync.Once
-	sweep func()
-}
-
-func (e *sweptAfterward) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	out, err := e.DB.TransactWriteItems(ctx, in, opts...)
-
-	e.once.Do(func() {
-		if out != nil {
-			out.ConsumedCapacity = nil
-		}
-
-		e.sweep()
-	})
-
-	return out, err
-}
 
 // The first try writes the record, its answer proves nothing, and a sweep sends the message and removes it. The record that
 // refuses the second try says that the write is this call's own, and that nothing is left to send.
@@ -55,17 +32,22 @@ func TestAWriteThatIsRecognisedSendsNothingThatASweepHasSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			var client sweptAfterward
+			var (
+				once  sync.Once
+				sweep func()
+			)
 
 			sent := &bankSender{}
 			opts := &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sent}}
 
-			bubbleOn(t, opts, func(db *idemddbtest.DB) idemddb.DynamoDB {
-				client.DB = db
+			bubbleAround(t, opts, around.After(func(out *dynamodb.TransactWriteItemsOutput) {
+				once.Do(func() {
+					out.ConsumedCapacity = nil // the first answer loses its content
 
-				return &client
-			}, func(f *fixture) {
-				client.sweep = func() { sendStored(f, opts) }
+					sweep()
+				})
+			}), func(f *fixture) {
+				sweep = func() { sendStored(f, opts) }
 
 				must(f, complete(f))
 

@@ -8,10 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 func TestWorkLongerThanItsLeaseKeepsTheKey(t *testing.T) {
@@ -271,26 +270,6 @@ func TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss(t *testing.T) {
 	})
 }
 
-// slowAnyway is a client that takes its time whatever the context says.
-type slowAnyway struct {
-	*idemddbtest.DB
-
-	slow  atomic.Bool
-	ended atomic.Int64
-}
-
-func (c *slowAnyway) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if c.slow.Load() {
-		<-time.After(time.Second)
-	}
-
-	defer c.ended.Add(1)
-
-	return c.DB.UpdateItem(ctx, in, opts...)
-}
-
 // Lambda freezes the process when the call has returned. The bubble shows that stop waits in a way that does not block the clock.
 func TestStopWaitsForTheEndOfARenewalThatIsUnderWay(t *testing.T) {
 	t.Parallel()
@@ -299,12 +278,19 @@ func TestStopWaitsForTheEndOfARenewalThatIsUnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			var client *slowAnyway
+			var (
+				slow  atomic.Bool
+				ended atomic.Int64
+			)
 
-			bubbleOn(t, &idemddb.Options{Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-				client = &slowAnyway{DB: db}
+			bubbleAround(t, &idemddb.Options{Lease: 10 * time.Second}, func(ctx context.Context, in any, send around.Send) (any, error) {
+				if slow.Load() { // whatever the context says
+					<-time.After(time.Second)
+				}
 
-				return client
+				defer ended.Add(1)
+
+				return send(ctx, in)
 			}, func(f *fixture) {
 				claimKey := f.store.Claim
 				if shared {
@@ -318,11 +304,11 @@ func TestStopWaitsForTheEndOfARenewalThatIsUnderWay(t *testing.T) {
 
 				_, stop := c.Keep(f.Context())
 
-				client.slow.Store(true)
+				slow.Store(true)
 				<-time.After(5*time.Second + 100*time.Millisecond)
 				f.takes(900*time.Millisecond, stop)
 
-				if n := client.ended.Load(); n != 2 {
+				if n := ended.Load(); n != 2 {
 					f.Errorf("%d requests have ended, want the claim and the renewal", n)
 				}
 

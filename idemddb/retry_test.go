@@ -12,6 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // tries records when requests arrive.
@@ -336,35 +337,25 @@ func TestACompletionThatIsDeniedForAMomentIsRecorded(t *testing.T) {
 
 var errInvalid = &smithy.GenericAPIError{Code: "ValidationException"}
 
-// invalidating is a client whose requests are not valid after the first one.
-type invalidating struct {
-	*idemddbtest.DB
-
-	requests int
-}
-
-func (c *invalidating) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if c.requests++; c.requests > 1 {
-		return nil, errInvalid
-	}
-
-	return c.DB.UpdateItem(ctx, in, opts...)
-}
-
 func TestACompletionThatIsNotValidIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, db := newStore(t, nil)
-		client := &invalidating{DB: db}
+		requests := 0 // the first one alone is valid
+		client := &around.Client{DB: db, Do: around.Before(func(*dynamodb.UpdateItemInput) error {
+			if requests++; requests > 1 {
+				return errInvalid
+			}
+
+			return nil
+		})}
 		held := claim(t, storeOn(t, client, nil), "k")
 		err := held.Complete(t.Context(), nil)
 		is(t, err, idemddb.ErrUnrecorded)
 		is(t, err, errInvalid)
 
-		if client.requests != 2 {
-			t.Errorf("%d requests, want 2", client.requests)
+		if requests != 2 {
+			t.Errorf("%d requests, want 2", requests)
 		}
 	})
 }

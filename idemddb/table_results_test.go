@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
@@ -210,59 +212,35 @@ func TestResultsInTheTableAreReadBesideOptionsResults(t *testing.T) {
 	}
 }
 
-// staleReads finds nothing with an eventually consistent read.
-type staleReads struct {
-	*idemddbtest.DB
-
-	gets int
-}
-
-func (s *staleReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	s.gets++
-
-	if in.ConsistentRead == nil || !*in.ConsistentRead {
-		return &dynamodb.GetItemOutput{ConsumedCapacity: &types.ConsumedCapacity{}}, nil
-	}
-
-	return s.DB.GetItem(ctx, in, opts...)
-}
-
-// contentless is a client of which the first answer to each request for a part is nil, and the later ones do not say what they
-// cost.
-type contentless struct {
-	*idemddbtest.DB
-
-	puts, gets int
-}
-
-func (c *contentless) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	if c.puts++; c.puts == 1 {
-		return nil, nil //nolint:nilnil // as above
-	}
-
-	return c.DB.PutItem(ctx, in, opts...)
-}
-
-func (c *contentless) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	if c.gets++; c.gets == 1 {
-		return nil, nil //nolint:nilnil // as above
-	}
-
-	out, err := c.DB.GetItem(ctx, in, opts...)
-	out.ConsumedCapacity = nil
-
-	return out, err
-}
-
 func TestAnAnswerWithoutContentIsNoneOfAPart(t *testing.T) {
 	t.Parallel()
 
-	client := &contentless{}
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { client.DB = db; return client }, func(f *fixture) {
+	puts, gets := 0, 0
+
+	// The first answer to each request for a part is nil, and the later ones do not say what they cost.
+	bubbleAround(t, nil, func(ctx context.Context, in any, send around.Send) (any, error) {
+		switch in.(type) {
+		case *dynamodb.PutItemInput:
+			if puts++; puts == 1 {
+				return nil, nil //nolint:nilnil // as above
+			}
+		case *dynamodb.GetItemInput:
+			if gets++; gets == 1 {
+				return nil, nil //nolint:nilnil // as above
+			}
+		}
+
+		out, err := send(ctx, in)
+		if read, is := out.(*dynamodb.GetItemOutput); is {
+			read.ConsumedCapacity = nil
+		}
+
+		return out, err
+	}, func(f *fixture) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
 
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) || client.puts != 2 || client.gets != 2 {
-			f.Errorf("replayed %d bytes after %d writes and %d reads, want 2 of each", len(got), client.puts, client.gets)
+		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) || puts != 2 || gets != 2 {
+			f.Errorf("replayed %d bytes after %d writes and %d reads, want 2 of each", len(got), puts, gets)
 		}
 	})
 }
@@ -306,9 +284,19 @@ func TestAPartThatIsNotFoundIsReadConsistently(t *testing.T) {
 	s, db := newStore(t, nil)
 	must(t, claim(t, s, "k").Complete(t.Context(), large("a")))
 
-	stale := &staleReads{DB: db}
-	if got := replay(t, storeOn(t, stale, nil), "k"); !bytes.Equal(got.Result, large("a")) || stale.gets != 2 {
-		t.Errorf("replayed %d bytes after %d reads, want 2", len(got.Result), stale.gets)
+	gets := 0
+	stale := &around.Client{DB: db, Do: func(ctx context.Context, in any, send around.Send) (any, error) {
+		if read, is := in.(*dynamodb.GetItemInput); is {
+			if gets++; !aws.ToBool(read.ConsistentRead) {
+				return &dynamodb.GetItemOutput{ConsumedCapacity: &types.ConsumedCapacity{}}, nil
+			}
+		}
+
+		return send(ctx, in)
+	}}
+
+	if got := replay(t, storeOn(t, stale, nil), "k"); !bytes.Equal(got.Result, large("a")) || gets != 2 {
+		t.Errorf("replayed %d bytes after %d reads, want 2", len(got.Result), gets)
 	}
 }
 
@@ -337,7 +325,16 @@ func TestAResultInTheTableThatIsNotAsItWasPut(t *testing.T) {
 			s, db := newStore(t, nil)
 			must(t, claim(t, s, "k").Complete(t.Context(), huge("a", 500_000)))
 
-			changed := &otherParts{DB: db, change: c.change}
+			changed := &around.Client{DB: db, Do: around.After(func(out *dynamodb.GetItemOutput) {
+				switch {
+				case !strings.HasSuffix(textOf(out.Item, "pk"), "/2"):
+				case c.change == nil:
+					out.Item = nil
+				default:
+					out.Item = maps.Clone(out.Item)
+					c.change(out.Item)
+				}
+			})}
 			_, rec, err := storeOn(t, changed, nil).Claim(t.Context(), "k", nil)
 
 			switch {
@@ -350,28 +347,6 @@ func TestAResultInTheTableThatIsNotAsItWasPut(t *testing.T) {
 			}
 		})
 	}
-}
-
-// otherParts changes the second part of a result.
-type otherParts struct {
-	*idemddbtest.DB
-
-	change func(map[string]types.AttributeValue)
-}
-
-func (o *otherParts) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	out, err := o.DB.GetItem(ctx, in, opts...)
-
-	switch {
-	case err != nil || !strings.HasSuffix(textOf(in.Key, "pk"), "/2"):
-	case o.change == nil:
-		out.Item = nil
-	default:
-		out.Item = maps.Clone(out.Item)
-		o.change(out.Item)
-	}
-
-	return out, err
 }
 
 // The first worker dies, or is late, at each of its requests. The result of the worker that completes the key is replayed, and
@@ -514,38 +489,21 @@ func TestAReadOfAResultThatIsNotAnsweredEnds(t *testing.T) {
 	})
 }
 
-// panickingClient panics in one of its methods.
-type panickingClient struct {
-	*idemddbtest.DB
-
-	get bool
-}
-
-func (p *panickingClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	if !p.get {
-		panic("as the test says")
-	}
-
-	return p.DB.PutItem(ctx, in, opts...)
-}
-
-func (*panickingClient) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	panic("as the test says")
-}
-
 func TestAPanicOfTheClientDoesNotLoseTheCompletion(t *testing.T) {
 	t.Parallel()
 
 	s, db := newStore(t, nil)
+	panicsAtPut := around.Before(func(*dynamodb.PutItemInput) error { panic("as the test says") })
+	panicsAtGet := around.Before(func(*dynamodb.GetItemInput) error { panic("as the test says") })
 
-	err := claim(t, storeOn(t, &panickingClient{DB: db}, nil), "put").Complete(t.Context(), large("a"))
+	err := claim(t, storeOn(t, &around.Client{DB: db, Do: panicsAtPut}, nil), "put").Complete(t.Context(), large("a"))
 	is(t, err, idemddb.ErrTooLarge)
 
 	if !strings.Contains(err.Error(), `table "records": it panicked: as the test says`) || !replay(t, s, "put").ResultOmitted {
 		t.Errorf("got %v", err)
 	}
 
-	reads := storeOn(t, &panickingClient{DB: db, get: true}, nil)
+	reads := storeOn(t, &around.Client{DB: db, Do: panicsAtGet}, nil)
 	must(t, claim(t, reads, "get").Complete(t.Context(), large("a")))
 
 	if _, rec, err := reads.Claim(t.Context(), "get", nil); rec != nil || err == nil || !strings.Contains(err.Error(), "it panicked") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // begin lets another transaction hold items.
@@ -50,13 +51,7 @@ func TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%s, %s, token forgotten %t", verb, order, forgets), func(t *testing.T) {
 					t.Parallel()
-					bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
-						if forgets {
-							return tokenless{db}
-						}
-
-						return db
-					}, func(f *fixture) {
+					bubbleAround(t, nil, forgetting(forgets), func(f *fixture) {
 						seen := 0
 						f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 							if r.Operation != "TransactWriteItems" {
@@ -86,16 +81,17 @@ func TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce(t *testing.T) {
 	}
 }
 
-// tokenless forgets each token at once.
-type tokenless struct{ *idemddbtest.DB }
+// forgetting has DynamoDB forget each token at once, or none.
+func forgetting(forgets bool) around.Func {
+	return func(ctx context.Context, in any, send around.Send) (any, error) {
+		if sent, is := in.(*dynamodb.TransactWriteItemsInput); is && forgets {
+			without := *sent
+			without.ClientRequestToken = nil
+			in = &without
+		}
 
-func (e tokenless) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	without := *in
-	without.ClientRequestToken = nil
-
-	return e.DB.TransactWriteItems(ctx, &without, opts...)
+		return send(ctx, in)
+	}
 }
 
 // The renewal is under way and not answered when the claim is completed with effects: it must neither conflict nor delay them,
@@ -323,7 +319,7 @@ func TestAnswersWithoutContentAreNeverACommit(t *testing.T) {
 // which is the proof. Without a record there is none.
 func TestABackendThatNeverSendsTheConsumedCapacity(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return silent{db} }, func(f *fixture) {
+	bubbleAround(t, nil, around.After(func(out *dynamodb.TransactWriteItemsOutput) { out.ConsumedCapacity = nil }), func(f *fixture) {
 		for i := range 5 {
 			rec, err := f.store.Commit(f.Context(), fmt.Sprint(i), nil, nil, items(counted("a")))
 			if rec != nil || err != nil {
@@ -337,22 +333,6 @@ func TestABackendThatNeverSendsTheConsumedCapacity(t *testing.T) {
 			f.Errorf("%d requests, want 2 for each key", n)
 		}
 	})
-}
-
-// silent never says what a transaction has consumed.
-type silent struct{ *idemddbtest.DB }
-
-func (e silent) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	out, err := e.DB.TransactWriteItems(ctx, in, opts...)
-	if err != nil {
-		return nil, err
-	}
-
-	out.ConsumedCapacity = nil
-
-	return out, nil
 }
 
 func TestEventsOfEffects(t *testing.T) {

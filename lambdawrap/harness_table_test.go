@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -194,25 +195,11 @@ func (h *harness) throttled(key string, on func() bool) {
 	h.db.InterceptStatements(decide)
 }
 
-// client is a DynamoDB client that calls a function before each request.
-type client struct {
-	*idemddbtest.DB
+// before returns a client that calls f before each request.
+func (h *harness) before(f func()) *around.Client {
+	return &around.Client{DB: h.db, Do: func(ctx context.Context, in any, send around.Send) (any, error) {
+		f()
 
-	before func(operation string)
-}
-
-func (c client) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	c.before("BatchExecuteStatement")
-
-	return c.DB.BatchExecuteStatement(ctx, in, opts...)
-}
-
-func (c client) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	c.before("UpdateItem")
-
-	return c.DB.UpdateItem(ctx, in, opts...)
+		return send(ctx, in)
+	}}
 }

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -39,8 +39,6 @@ type chaos struct {
 // process is one process of the service, with its own clock. When it is dead, no request of it arrives and nobody gets its
 // answers.
 type process struct {
-	*idemddbtest.DB
-
 	chaos   *chaos
 	dead    atomic.Bool
 	handler http.Handler
@@ -48,24 +46,13 @@ type process struct {
 
 var errDead = errors.New("the process is dead")
 
-func (p *process) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+// send is in place of each request.
+func (p *process) send(ctx context.Context, in any, send around.Send) (any, error) {
 	if err := p.alive(ctx); err != nil {
 		return nil, err
 	}
 
-	out, err := p.DB.UpdateItem(ctx, in, o...)
-
-	return out, errors.Join(err, p.alive(ctx))
-}
-
-func (p *process) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	if err := p.alive(ctx); err != nil {
-		return nil, err
-	}
-
-	out, err := p.DB.TransactWriteItems(ctx, in, o...)
+	out, err := send(ctx, in)
 
 	return out, errors.Join(err, p.alive(ctx))
 }
@@ -101,10 +88,10 @@ func (c *chaos) number(n int) int {
 
 // start starts a process, in the place of a dead one.
 func (c *chaos) start() *process {
-	p := &process{DB: c.db, chaos: c}
+	p := &process{chaos: c}
 	skew := time.Duration(c.number(800)-400) * time.Millisecond
 
-	store, err := idemddb.New(p, "records", "payments", &idemddb.Options{
+	store, err := idemddb.New(&around.Client{DB: c.db, Do: p.send}, "records", "payments", &idemddb.Options{
 		Lease: 5 * time.Second, Single: true, Now: func() time.Time { return time.Now().Add(skew) },
 	})
 	if err != nil {

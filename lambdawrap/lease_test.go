@@ -156,11 +156,11 @@ func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 
 	for name, panics := range map[string]func(h *harness, on *atomic.Bool) *idemddb.Store{
 		"of the client": func(h *harness, on *atomic.Bool) *idemddb.Store {
-			return h.open(client{h.db, func(string) {
+			return h.open(h.before(func() {
 				if on.Load() {
 					panic("client")
 				}
-			}}, nil)
+			}), nil)
 		},
 		"of the observer": func(h *harness, on *atomic.Bool) *idemddb.Store {
 			return h.open(h.db, &idemddb.Options{Observe: func(context.Context, idemddb.Event) {

@@ -118,11 +118,11 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 				bubble(t, nil, func(h *harness) {
 					var calls atomic.Int64
 
-					h.store = h.open(client{h.db, func(string) {
+					h.store = h.open(h.before(func() {
 						if calls.Add(1) > int64(c.calls) {
 							panic("client")
 						}
-					}}, &c.mode)
+					}), &c.mode)
 
 					h.failsWhole(way.wrap(h, slowly(time.Second)), numbered(c.size), "client")
 					h.logs("level=ERROR", "stack=", "panic_test.go") // the stack of the client, not only that of the wrapper
@@ -143,7 +143,7 @@ func TestAClientThatPanicsIsAnInvocationErrorAlsoWhileAKeyFunctionHangs(t *testi
 		h.outcomes(&ends)
 		h.slowKeys(time.Minute, "hangs")
 		h.opts.Workers = 2
-		h.store = h.open(client{h.db, func(string) { panic("client") }}, nil)
+		h.store = h.open(h.before(func() { panic("client") }), nil)
 
 		begun := time.Now()
 		h.failsWhole(h.handle(succeed), batch("m0 k", "m1 hangs", "m2 k"), "client")
@@ -163,11 +163,11 @@ func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 				bubble(t, nil, func(h *harness) {
 					var n atomic.Int64
 
-					h.store = h.open(client{h.db, func(string) {
+					h.store = h.open(h.before(func() {
 						if n.Add(1) > calls {
 							goexit()
 						}
-					}}, &mode.opts)
+					}), &mode.opts)
 
 					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 					defer cancel()

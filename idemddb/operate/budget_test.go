@@ -1,7 +1,6 @@
 package operate_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // A budget ends the list, and its cursor goes on, until each record was seen once.
@@ -138,7 +138,8 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const budget = 40
 
-		d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+		db := idemddbtest.New(nil)
+		d := newDesk(t, db, idemddb.Options{})
 		d.complete("p")
 
 		record := d.stored("p")
@@ -150,7 +151,16 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 			d.put(record)
 		}
 
-		records, err := operate.New(d.store, slowSegments{d.client})
+		records, err := operate.New(d.store, &around.Client{DB: db, Do: around.Before(func(in *dynamodb.ScanInput) error {
+			delay := time.Second
+			if *in.Segment == 0 {
+				delay = time.Hour
+			}
+
+			<-time.After(delay)
+
+			return nil
+		})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,20 +175,6 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 			t.Errorf("a budget of 1.6 units was exceeded: %v", p.Units)
 		}
 	})
-}
-
-// slowSegments answers the scan of segment 0 after an hour, and that of another segment after a second.
-type slowSegments struct{ operate.API }
-
-func (c slowSegments) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	delay := time.Second
-	if *in.Segment == 0 {
-		delay = time.Hour
-	}
-
-	<-time.After(delay)
-
-	return c.API.Scan(ctx, in, opts...)
 }
 
 // The index has no cursor, so that a budget that ends is an error, and not the end of the list.

@@ -16,6 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // letters is a result of three parts.
@@ -89,41 +90,28 @@ func TestALargeResultIsReadAndForgottenWithItsRecord(t *testing.T) {
 	})
 }
 
-// sentItems counts the items that scans have sent.
-type sentItems struct {
-	*idemddbtest.DB
-
-	n atomic.Int64
-}
-
-func (c *sentItems) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	out, err := c.DB.Scan(ctx, in, opts...)
-	if out != nil {
-		c.n.Add(int64(len(out.Items)))
-	}
-
-	return out, err
-}
-
 func TestTheListIsSentNoPartsOfResults(t *testing.T) {
 	t.Parallel()
 
-	sent := &sentItems{DB: idemddbtest.New(nil)}
-	d := newDesk(t, sent, idemddb.Options{})
+	var sent atomic.Int64
+
+	d := newDesk(t, &around.Client{DB: idemddbtest.New(nil), Do: around.After(func(out *dynamodb.ScanOutput) {
+		sent.Add(int64(len(out.Items)))
+	})}, idemddb.Options{})
 	d.completeLarge("p-1")
 
-	if _, p := d.list(operate.Selection{}); p.Read != 4 || sent.n.Load() != 1 {
-		t.Errorf("%d items were read, %d sent", p.Read, sent.n.Load())
+	if _, p := d.list(operate.Selection{}); p.Read != 4 || sent.Load() != 1 {
+		t.Errorf("%d items were read, %d sent", p.Read, sent.Load())
 	}
 
 	// Nor is it sent a record that none of these selects.
 	for _, selection := range []operate.Selection{
 		{Parked: true}, {Unsent: true}, {Twice: true}, {Status: []operate.Status{operate.Failed}}, {Status: []operate.Status{operate.Held, operate.Stuck}},
 	} {
-		sent.n.Store(0)
+		sent.Store(0)
 
-		if _, p := d.list(selection); p.Read != 4 || sent.n.Load() != 0 {
-			t.Errorf("%+v: %d items were read, %d sent", selection, p.Read, sent.n.Load())
+		if _, p := d.list(selection); p.Read != 4 || sent.Load() != 0 {
+			t.Errorf("%+v: %d items were read, %d sent", selection, p.Read, sent.Load())
 		}
 	}
 }
@@ -132,11 +120,14 @@ func TestTheListIsSentNoPartsOfResults(t *testing.T) {
 func TestAnAnswerWithoutItsCost(t *testing.T) {
 	t.Parallel()
 
-	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
 	d.complete("p-1")
 
 	for _, cost := range []*types.ConsumedCapacity{nil, {}} {
-		records, err := operate.New(d.store, costless{d.client, cost})
+		costless := around.After(func(out *dynamodb.ScanOutput) { out.ConsumedCapacity = cost })
+
+		records, err := operate.New(d.store, &around.Client{DB: db, Do: costless})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,21 +136,6 @@ func TestAnAnswerWithoutItsCost(t *testing.T) {
 			t.Errorf("with %v: got %+v, %v", cost, p, err)
 		}
 	}
-}
-
-type costless struct {
-	operate.API
-
-	cost *types.ConsumedCapacity
-}
-
-func (c costless) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	out, err := c.API.Scan(ctx, in, opts...)
-	if err == nil {
-		out.ConsumedCapacity = c.cost
-	}
-
-	return out, err
 }
 
 // The parts of a result have keys in the namespace, and are no records, also one that another program has damaged.
@@ -181,22 +157,14 @@ func TestTheListShowsNoPartsOfResults(t *testing.T) {
 	})
 }
 
-// shortParts returns another value in the place of each part.
-type shortParts struct{ *idemddbtest.DB }
-
-func (o shortParts) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	out, err := o.DB.GetItem(ctx, in, opts...)
-	if out != nil && out.Item["part"] != nil {
-		out.Item["part"] = s("short")
-	}
-
-	return out, err
-}
-
 func TestALargeResultThatIsNotAsItWasPutIsCorrupt(t *testing.T) {
 	t.Parallel()
 
-	d := newDesk(t, shortParts{idemddbtest.New(nil)}, idemddb.Options{})
+	d := newDesk(t, &around.Client{DB: idemddbtest.New(nil), Do: around.After(func(out *dynamodb.GetItemOutput) {
+		if out.Item["part"] != nil {
+			out.Item["part"] = s("short")
+		}
+	})}, idemddb.Options{})
 	d.completeLarge("p-1")
 
 	if got, err := d.Result(t.Context(), d.look("p-1")); got != nil || !errors.Is(err, idemddb.ErrCorrupt) {
@@ -232,25 +200,11 @@ func TestAResultThatCannotBeDeletedIsLeftToTimeToLive(t *testing.T) {
 	d.claim("p-1")
 }
 
-// cutting answers the first reads as a connection does that ends within an answer.
-type cutting struct {
-	operate.API
-
-	cuts int
-}
-
-func (c *cutting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	if c.cuts--; c.cuts >= 0 {
-		return nil, fmt.Errorf("deserialization failed: %w", io.ErrUnexpectedEOF)
-	}
-
-	return c.API.GetItem(ctx, in, opts...)
-}
-
 func TestAnItemWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
 	t.Parallel()
 
-	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
 	d.completeLarge("p-1")
 
 	seen, err := d.Look(t.Context(), "p-1")
@@ -259,19 +213,25 @@ func TestAnItemWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
 	}
 
 	for cuts, want := range map[int]error{2: nil, 3: io.ErrUnexpectedEOF} {
-		api := &cutting{API: d.client.(operate.API)}
+		left := 0 // of the reads whose answer ends as it does when its connection ends
 
-		records, err := operate.New(d.store, api)
+		records, err := operate.New(d.store, &around.Client{DB: db, Do: around.Before(func(*dynamodb.GetItemInput) error {
+			if left--; left >= 0 {
+				return fmt.Errorf("deserialization failed: %w", io.ErrUnexpectedEOF)
+			}
+
+			return nil
+		})})
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		api.cuts = cuts
+		left = cuts
 		if _, err := records.Look(t.Context(), "p-1"); !errors.Is(err, want) {
 			t.Errorf("%d cuts: a look returned %v", cuts, err)
 		}
 
-		api.cuts = cuts
+		left = cuts
 		if got, err := records.Result(t.Context(), seen); !errors.Is(err, want) || want == nil && !bytes.Equal(got, letters) {
 			t.Errorf("%d cuts: got %d bytes, %v", cuts, len(got), err)
 		}

@@ -22,18 +22,20 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // account is a table of records with its index, and what stands behind the senders.
 type account struct {
-	*idemddbtest.DB
+	*around.Client
 	*idemddbtest.Clock
 	testing.TB
 
-	shards  int // of the next Store; 0 for the default
-	queries int
-	scans   int
+	shards      int // of the next Store; 0 for the default
+	queries     int
+	scans       int
+	brokenReads int // how many of the next reads have no answer
 
 	mu     sync.Mutex
 	answer func(m idemddb.Message) error // nil: all are accepted
@@ -45,7 +47,7 @@ func newAccount(t testing.TB) *account {
 	t.Helper()
 
 	a := &account{Clock: idemddbtest.NewClock(time.Now()), TB: t, got: map[string][]string{}}
-	a.DB = idemddbtest.New(&idemddbtest.Options{Now: a.Now})
+	a.Client = &around.Client{DB: idemddbtest.New(&idemddbtest.Options{Now: a.Now}), Do: a.seen}
 	audited.DB(t, a.DB, nil, audit.Options{})
 
 	schema := idemddbtest.CreateTable("records", "")
@@ -92,21 +94,29 @@ func (a *account) Send(_ context.Context, _ string, ms []idemddb.Message) []erro
 	return answers
 }
 
-// Query is counted, and answers in small pages.
-func (a *account) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	a.queries++
+// seen is in place of the requests of a sweep. It counts queries and scans, has a query answer in small pages, and demands that a
+// read is consistent.
+func (a *account) seen(ctx context.Context, in any, send around.Send) (any, error) {
+	switch sent := in.(type) {
+	case *dynamodb.QueryInput:
+		a.queries++
 
-	paged := *in
-	paged.Limit = new(int32(3))
+		paged := *sent
+		paged.Limit = new(int32(3))
+		in = &paged
+	case *dynamodb.ScanInput:
+		a.scans++
+	case *dynamodb.GetItemInput:
+		if !aws.ToBool(sent.ConsistentRead) {
+			a.Error("the read is not consistent")
+		}
 
-	return a.DB.Query(ctx, &paged, opts...)
-}
+		if a.brokenReads--; a.brokenReads >= 0 {
+			return nil, errors.New("cannot read")
+		}
+	}
 
-// Scan is counted.
-func (a *account) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	a.scans++
-
-	return a.DB.Scan(ctx, in, opts...)
+	return send(ctx, in)
 }
 
 // store returns a Store, with a sender or without one, that finds its unsent messages by the index or by a scan.
@@ -677,8 +687,8 @@ func TestTheSweepGoesOnAfterAnError(t *testing.T) {
 
 		a.Advance(2 * time.Minute)
 
-		broken := &brokenReads{account: a, fails: 1}
-		report, err := outbox.Sweep(a.Context(), a.store("payments", index, true), broken)
+		a.brokenReads = 1
+		report, err := outbox.Sweep(a.Context(), a.store("payments", index, true), a)
 
 		if err == nil || report.Sent != 4 || !report.Incomplete {
 			a.Errorf("got %+v, %v", report, err)
@@ -703,25 +713,6 @@ func TestTheSweepGoesOnAfterAnError(t *testing.T) {
 			a.arrived(fmt.Sprint("m", i))
 		}
 	})
-}
-
-// brokenReads fails some reads.
-type brokenReads struct {
-	*account
-
-	fails int
-}
-
-func (b *brokenReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	if !aws.ToBool(in.ConsistentRead) {
-		b.Error("the read is not consistent")
-	}
-
-	if b.fails--; b.fails == 0 {
-		return nil, errors.New("cannot read")
-	}
-
-	return b.account.GetItem(ctx, in, opts...)
 }
 
 // One message of 1 KB costs 6 WCU on top of a commit: a record of 2 KB, the index twice, and the removal.

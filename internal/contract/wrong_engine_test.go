@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // TestWrongEnginesFailTheContract runs every case on engines with one fault each. That the test ends at all shows that no case
@@ -42,9 +43,9 @@ func TestWrongEnginesFailTheContract(t *testing.T) {
 		{"all responses are missing", faulty("BatchExecuteStatement", idemddbtest.EmptyAnswerApplied), []string{inBatch}},
 		{"nothing can be read", faulty("GetItem", idemddbtest.Throttle), []string{newKey, newKeyBatch, fencing}},
 		{"a read answers nothing", faulty("GetItem", idemddbtest.EmptyAnswer), []string{newKey, newKeyBatch}},
-		{"a client answers nil", func(db *idemddbtest.DB) Engine { return nilAnswers{db} }, []string{newKey, newKeyBatch}},
-		{"no condition is ever refused", func(db *idemddbtest.DB) Engine { return unconditional{db} }, []string{held, fencing}},
-		{"the capacity is not in the answer", func(db *idemddbtest.DB) Engine { return withoutCapacity{db} }, []string{cost}},
+		{"a client answers nil", altered(nilAnswers), []string{newKey, newKeyBatch}},
+		{"no condition is ever refused", altered(unconditional), []string{held, fencing}},
+		{"the capacity is not in the answer", altered(around.After(func(out *dynamodb.UpdateItemOutput) { out.ConsumedCapacity = nil })), []string{cost}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -119,61 +120,41 @@ func faulty(operation string, fault idemddbtest.Fault) func(*idemddbtest.DB) Eng
 	}
 }
 
-// nilAnswers answers every call with neither an output nor an error.
-type nilAnswers struct{ *idemddbtest.DB }
-
-func (nilAnswers) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	return nil, nil
+// altered returns an engine with a function in place of each request.
+func altered(do around.Func) func(*idemddbtest.DB) Engine {
+	return func(db *idemddbtest.DB) Engine { return &around.Client{DB: db, Do: do} }
 }
 
-func (nilAnswers) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return nil, nil
-}
+// nilAnswers answers every call of a Store without effects with neither an output nor an error.
+func nilAnswers(ctx context.Context, in any, send around.Send) (any, error) {
+	if _, isTransaction := in.(*dynamodb.TransactWriteItemsInput); isTransaction {
+		return send(ctx, in)
+	}
 
-func (nilAnswers) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return nil, nil
-}
-
-func (nilAnswers) BatchExecuteStatement(
-	context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return nil, nil
 }
 
 // unconditional applies every single write, and answers every statement with success.
-type unconditional struct{ *idemddbtest.DB }
-
-func (e unconditional) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	changed := *in
-	changed.ConditionExpression = alwaysTrue(in.ConditionExpression)
-
-	return e.DB.UpdateItem(ctx, &changed, opts...)
-}
-
-func (e unconditional) PutItem(
-	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	changed := *in
-	changed.ConditionExpression = alwaysTrue(in.ConditionExpression)
-
-	return e.DB.PutItem(ctx, &changed, opts...)
-}
-
-func (e unconditional) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	out, err := e.DB.BatchExecuteStatement(ctx, in, opts...)
-	if err != nil {
-		return nil, err
+func unconditional(ctx context.Context, in any, send around.Send) (any, error) {
+	switch sent := in.(type) {
+	case *dynamodb.UpdateItemInput:
+		changed := *sent
+		changed.ConditionExpression = alwaysTrue(sent.ConditionExpression)
+		in = &changed
+	case *dynamodb.PutItemInput:
+		changed := *sent
+		changed.ConditionExpression = alwaysTrue(sent.ConditionExpression)
+		in = &changed
 	}
 
-	for i := range out.Responses {
-		out.Responses[i].Error = nil
+	out, err := send(ctx, in)
+	if answer, isShared := out.(*dynamodb.BatchExecuteStatementOutput); isShared && err == nil {
+		for i := range answer.Responses {
+			answer.Responses[i].Error = nil
+		}
 	}
 
-	return out, nil
+	return out, err
 }
 
 // alwaysTrue keeps the names and values of a condition, and adds what makes it true.
@@ -183,18 +164,4 @@ func alwaysTrue(condition *string) *string {
 	}
 
 	return new("attribute_exists(st) OR attribute_not_exists(st) OR " + *condition)
-}
-
-// withoutCapacity never says what a write consumed.
-type withoutCapacity struct{ *idemddbtest.DB }
-
-func (e withoutCapacity) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	out, err := e.DB.UpdateItem(ctx, in, opts...)
-	if err == nil {
-		out.ConsumedCapacity = nil
-	}
-
-	return out, err
 }

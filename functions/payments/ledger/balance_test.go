@@ -22,6 +22,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -199,58 +200,17 @@ func (w *town) closeAccount() {
 	}
 }
 
-// mortal is the client of a process that may be killed or stopped: a dead one sends nothing more, and a stopped one sends what it
+// mortal is a process that may be killed or stopped: a dead one sends nothing more, and a stopped one sends what it
 // was about to send when it goes on, however late that is.
 type mortal struct {
-	*idemddbtest.DB
-
 	isDead  atomic.Bool
 	stopped atomic.Int64 // until when, in Unix nanoseconds
 }
 
 var errDead = errors.New("the process is dead")
 
-func (m *mortal) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	ctx, err := m.before(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return m.DB.UpdateItem(ctx, in, opts...)
-}
-
-func (m *mortal) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	ctx, err := m.before(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return m.DB.PutItem(ctx, in, opts...)
-}
-
-func (m *mortal) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	ctx, err := m.before(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return m.DB.BatchExecuteStatement(ctx, in, opts...)
-}
-
-func (m *mortal) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	ctx, err := m.before(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return m.DB.TransactWriteItems(ctx, in, opts...)
-}
-
-func (m *mortal) before(ctx context.Context) (context.Context, error) {
+// send is in place of each request.
+func (m *mortal) send(ctx context.Context, in any, send around.Send) (any, error) {
 	if pause := time.Until(time.Unix(0, m.stopped.Load())); pause > 0 {
 		time.Sleep(pause) //nolint:forbidigo // this moves the bubble's clock
 
@@ -258,17 +218,17 @@ func (m *mortal) before(ctx context.Context) (context.Context, error) {
 	}
 
 	if m.isDead.Load() {
-		return ctx, errDead
+		return nil, errDead
 	}
 
-	return ctx, nil
+	return send(ctx, in)
 }
 
 // live is the life of a process: it takes batches until the queue is done, or until it is killed.
 func (w *town) live(name string) {
-	client := &mortal{DB: w.db}
+	client := &mortal{}
 
-	store, err := idemddb.New(client, "records", "payments", &idemddb.Options{
+	store, err := idemddb.New(&around.Client{DB: w.db, Do: client.send}, "records", "payments", &idemddb.Options{
 		Lease: 10 * time.Second, Senders: map[string]idemddb.Sender{ledger.Captured: &bank{}},
 	})
 	if err != nil {
