@@ -151,7 +151,7 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 			d.put(record)
 		}
 
-		records, err := operate.New(d.store, &around.Client{DB: db, Do: around.Before(func(in *dynamodb.ScanInput) error {
+		records := recordsOf(t, d.store, &around.Client{DB: db, Do: around.Before(func(in *dynamodb.ScanInput) error {
 			delay := time.Second
 			if *in.Segment == 0 {
 				delay = time.Hour
@@ -161,9 +161,6 @@ func TestAPageThatIsBeingReadCountsForTheBudget(t *testing.T) {
 
 			return nil
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
 
 		p, err := records.List(t.Context(), operate.Selection{Budget: budget, Segments: 2}, func(operate.View) error { return nil })
 		if err != nil || p.Units > budget || p.Units < budget*0.9 || p.Cursor == "" {

@@ -35,9 +35,9 @@ func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 		}
 
 		for name, test := range map[string]struct {
-			change    func(context.Context, operate.View) error
-			doneAlone bool // a success without effects
-			next      func(*idemddb.Claim, error) bool
+			change func(context.Context, operate.View) error
+			done   bool // a success without effects counts as done
+			next   func(*idemddb.Claim, error) bool
 		}{
 			"release": {release, true, func(c *idemddb.Claim, err error) bool { return err == nil && c.Takeover() && c.Attempt() == 2 }},
 			"fail":    {fail, true, func(_ *idemddb.Claim, err error) bool { return errors.Is(err, idemddb.ErrFailed) }},
@@ -62,17 +62,12 @@ func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 			if record != nil || !test.next(claim, err) {
 				t.Errorf("%s: the next claim: %+v, %+v, %v", name, claim, record, err)
 			}
-		}
 
-		for name, test := range map[string]struct {
-			change func(context.Context, operate.View) error
-			done   bool
-		}{"release": {release, true}, "fail": {fail, true}, "forget": {forget, true}, "reopen": {reopen, false}} {
-			// Its own key, because the first settlement of a claim is the one that counts.
+			// The first settlement of a claim is the one that counts, so that the next one has a claim of its own.
 			d.clock.Advance(time.Hour)
 			_ = d.Forget(t.Context(), d.lookOrNone(name), "anna", "the next case")
 
-			worker := d.claim(name)
+			worker = d.claim(name)
 			if err := test.change(t.Context(), d.look(name)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -296,15 +291,7 @@ func TestAChangeDoesNotShortenTheRetention(t *testing.T) {
 		d.fail("p-1")
 		d.claim("p-2")
 
-		short, err := idemddb.New(d.client, d.table, "payments", &idemddb.Options{Now: d.clock.Now, Retention: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		records, err := operate.New(short, d.client)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := recordsOf(t, d.another(idemddb.Options{Now: d.clock.Now, Retention: time.Hour}), d.client)
 
 		if err := errors.Join(
 			records.Reopen(t.Context(), d.look("p-1"), "anna", "mended"), records.Fail(t.Context(), d.look("p-2"), "anna", "cancelled"),
@@ -438,17 +425,8 @@ func (noQueue) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 func TestAWrongAddressOfAnOperatorParksNothing(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		t := d.t
-		opts := idemddb.Options{Now: d.clock.Now, Senders: map[string]idemddb.Sender{"receipts": noQueue{}}}
-
-		mistyped, err := idemddb.New(d.client, d.table, "payments", &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		records, err := operate.New(mistyped, d.client)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mistyped := d.another(idemddb.Options{Now: d.clock.Now, Senders: map[string]idemddb.Sender{"receipts": noQueue{}}})
+		records := recordsOf(t, mistyped, d.client)
 
 		for _, key := range []string{"unsent", "parked"} {
 			d.announce(key)
@@ -583,12 +561,7 @@ func newDeskOfSDK(t *testing.T) (*idemddbtest.DB, *desk, *operate.Records) {
 	db := idemddbtest.New(nil)
 	d := newDesk(t, db, idemddb.Options{})
 
-	records, err := operate.New(d.store, db.Client())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return db, d, records
+	return db, d, recordsOf(t, d.store, db.Client())
 }
 
 // A try that was given up arrives when the key has failed again: it does not reopen that failure, which nobody has looked at.

@@ -76,16 +76,34 @@ func newDesk(t *testing.T, api client, opts idemddb.Options) *desk {
 	opts.Now = d.clock.Now
 	opts.Senders = map[string]idemddb.Sender{"receipts": d.queue}
 
-	var err error
-	if d.store, err = idemddb.New(api, d.table, "payments", &opts); err != nil {
-		t.Fatal(err)
-	}
-
-	if d.Records, err = operate.New(d.store, api); err != nil {
-		t.Fatal(err)
-	}
+	d.store = d.another(opts)
+	d.Records = recordsOf(t, d.store, api)
 
 	return d
+}
+
+// another returns a Store with these options on the same table.
+func (d *desk) another(opts idemddb.Options) *idemddb.Store {
+	d.t.Helper()
+
+	store, err := idemddb.New(d.client, d.table, "payments", &opts)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+
+	return store
+}
+
+// recordsOf returns the records of a Store as a client reads and changes them.
+func recordsOf(t *testing.T, store *idemddb.Store, api operate.API) *operate.Records {
+	t.Helper()
+
+	records, err := operate.New(store, api)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return records
 }
 
 func (d *desk) claim(key string) *idemddb.Claim {

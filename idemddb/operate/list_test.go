@@ -178,16 +178,9 @@ func TestRecordsInATableOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		var err error
-		if d.store, err = idemddb.New(d.client, table, "payments", opts); err != nil {
-			t.Fatal(err)
-		}
-
-		if d.Records, err = operate.New(d.store, d.client); err != nil {
-			t.Fatal(err)
-		}
-
 		d.table = table
+		d.store = d.another(*opts)
+		d.Records = recordsOf(t, d.store, d.client)
 
 		for i := range 20 {
 			d.fail(fmt.Sprintf("p-%d", i))
@@ -421,12 +414,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 
 	t.Setenv("IDEMDDB_DISABLED", "1")
 
-	disabled, err := idemddb.New(d.client, d.table, "payments", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := operate.New(disabled, d.client); err == nil || !strings.Contains(err.Error(), "IDEMDDB_DISABLED") {
+	if _, err := operate.New(d.another(idemddb.Options{}), d.client); err == nil || !strings.Contains(err.Error(), "IDEMDDB_DISABLED") {
 		t.Error(err)
 	}
 }

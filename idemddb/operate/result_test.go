@@ -127,10 +127,7 @@ func TestAnAnswerWithoutItsCost(t *testing.T) {
 	for _, cost := range []*types.ConsumedCapacity{nil, {}} {
 		costless := around.After(func(out *dynamodb.ScanOutput) { out.ConsumedCapacity = cost })
 
-		records, err := operate.New(d.store, &around.Client{DB: db, Do: costless})
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := recordsOf(t, d.store, &around.Client{DB: db, Do: costless})
 
 		if p, err := records.List(t.Context(), operate.Selection{}, func(operate.View) error { return nil }); err != nil || p.Found != 1 || p.Units != 0 {
 			t.Errorf("with %v: got %+v, %v", cost, p, err)
@@ -215,16 +212,13 @@ func TestAnItemWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
 	for cuts, want := range map[int]error{2: nil, 3: io.ErrUnexpectedEOF} {
 		left := 0 // of the reads whose answer ends as it does when its connection ends
 
-		records, err := operate.New(d.store, &around.Client{DB: db, Do: around.Before(func(*dynamodb.GetItemInput) error {
+		records := recordsOf(t, d.store, &around.Client{DB: db, Do: around.Before(func(*dynamodb.GetItemInput) error {
 			if left--; left >= 0 {
 				return fmt.Errorf("deserialization failed: %w", io.ErrUnexpectedEOF)
 			}
 
 			return nil
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
 
 		left = cuts
 		if _, err := records.Look(t.Context(), "p-1"); !errors.Is(err, want) {

@@ -3,6 +3,7 @@ package operate_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,188 +14,84 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
+// steps are the words of a history of the key p-9. A word that settles a claim makes this claim first, so that it takes a claim
+// over which another word has made a minute before.
+var steps = map[string]func(d *desk){
+	"minute":     func(d *desk) { d.clock.Advance(time.Minute) },
+	"release":    func(d *desk) { d.released("p-9") }, // as of a handler that returned an error
+	"complete":   func(d *desk) { d.complete("p-9") },
+	"fail":       func(d *desk) { d.fail("p-9") },
+	"claim":      func(d *desk) { d.claim("p-9") },
+	"unused":     func(d *desk) { d.settle(d.claim("p-9").ReleaseUnused(d.t.Context())) },
+	"effects":    func(d *desk) { d.settle(d.claim("p-9").CompleteWith(d.t.Context(), nil, receipt)) },
+	"reopen":     func(d *desk) { d.settle(d.store.Reopen(d.t.Context(), "p-9")) }, // by a program
+	"op:release": func(d *desk) { d.operate("p-9", d.Release) },
+	"op:fail":    func(d *desk) { d.operate("p-9", d.Fail) },
+	"op:reopen":  func(d *desk) { d.operate("p-9", d.Reopen) },
+	"noTakeover": (*desk).noTakeover,
+	"refused":    (*desk).refused,
+	"took-less":  func(d *desk) { d.set("p-9", item{"took": nil}) },
+	"other-types": func(d *desk) {
+		d.set("p-9", item{"took": s("7"), "tookat": s("7"), "op": n("7"), "tx": &types.AttributeValueMemberBOOL{Value: true}})
+	},
+}
+
+var receipt = idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "paid"}}}
+
 // A record says of each history whether its work began twice, and why. The first worker claims at noon for 30 s.
 func TestARecordSaysWhyItsWorkBeganAgain(t *testing.T) {
-	leaseEnded := time.Date(2026, 1, 2, 12, 0, 30, 0, time.UTC)
+	because := func(why ...operate.Reason) *operate.SecondRun { return &operate.SecondRun{Why: why} }
+	pending := func(why operate.Reason) *operate.SecondRun {
+		return &operate.SecondRun{Why: []operate.Reason{why}, Pending: true}
+	}
+	taken := &operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: time.Date(2026, 1, 2, 12, 0, 30, 0, time.UTC)}
+	takenAndReleased := because(operate.TakenOver, operate.WasReleased)
 
 	for name, test := range map[string]struct {
-		history func(d *desk)
+		history string // in words of steps
 		want    *operate.SecondRun
 	}{
-		"it was done once": {func(d *desk) { d.complete("p-9") }, nil},
-		"it is stuck":      {func(d *desk) { d.claim("p-9"); d.clock.Advance(time.Minute) }, nil},
-		"it failed":        {func(d *desk) { d.fail("p-9") }, nil},
-		"its handler returned an error": {
-			func(d *desk) { d.released("p-9") }, nil,
-		},
-		"its handler returned an error and ran again": {
-			func(d *desk) { d.released("p-9"); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasRetried}},
-		},
-		"it was taken over, and the taker is at work": {
-			func(d *desk) { d.takenOver("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"it was taken over and completed": {
-			func(d *desk) { d.settle(d.takenOver("p-9").Complete(d.t.Context(), nil)) },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"it was taken over, released after an error, and completed by a third worker": {
-			func(d *desk) {
-				d.settle(d.takenOver("p-9").Release(d.t.Context(), errors.New("no")))
-				d.complete("p-9")
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"it was taken over and completed with effects": {
-			func(d *desk) {
-				effects := idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "paid"}}}
-				d.settle(d.takenOver("p-9").CompleteWith(d.t.Context(), nil, effects))
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded, Staged: true},
-		},
-		"it was taken over and given back before its work began": {
-			func(d *desk) { d.settle(d.takenOver("p-9").ReleaseUnused(d.t.Context())) },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded, Pending: true},
-		},
-		"it was taken over, given back before its work began, and completed": {
-			func(d *desk) { d.settle(d.takenOver("p-9").ReleaseUnused(d.t.Context())); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"an operator released it": {
-			func(d *desk) { d.claim("p-9"); d.operate("p-9", d.Release) },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}, Pending: true},
-		},
-		"an operator released it, and it was completed": {
-			func(d *desk) { d.claim("p-9"); d.operate("p-9", d.Release); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
-		},
-		"an operator released it under NoTakeover": {
-			func(d *desk) { d.noTakeover(); d.claim("p-9"); d.operate("p-9", d.Release) },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}, Pending: true},
-		},
-		"an operator released it under NoTakeover, and it was completed": {
-			func(d *desk) { d.noTakeover(); d.claim("p-9"); d.operate("p-9", d.Release); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
-		},
-		"it was taken over, and an operator released it": {
-			func(d *desk) { d.takenOver("p-9"); d.operate("p-9", d.Release) },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver, operate.WasReleased}, LeaseEnded: leaseEnded},
-		},
-		"it was taken over, an operator released it, and it was completed": {
-			func(d *desk) { d.takenOver("p-9"); d.operate("p-9", d.Release); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver, operate.WasReleased}},
-		},
-		"its handler returned an error, and an operator released its second run": {
-			func(d *desk) { d.released("p-9"); d.claim("p-9"); d.operate("p-9", d.Release) },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}, Pending: true},
-		},
-		"an operator released it under NoTakeover, and its second run returned an error": {
-			func(d *desk) { d.noTakeover(); d.claim("p-9"); d.operate("p-9", d.Release); d.released("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
-		},
-		"an operator released it, and failed it when it ran again": {
-			func(d *desk) {
-				d.claim("p-9")
-				d.operate("p-9", d.Release)
-				d.claim("p-9")
-				d.operate("p-9", d.Fail)
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
-		},
-		"an operator reopened it, and released it when it ran again": {
-			func(d *desk) {
-				d.fail("p-9")
-				d.operate("p-9", d.Reopen)
-				d.claim("p-9")
-				d.operate("p-9", d.Release)
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReleased}},
-		},
-		"an operator reopened it": {
-			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen) },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}, Pending: true},
-		},
-		"an operator reopened it, and it was completed": {
-			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}},
-		},
-		"a program reopened it, and it was completed": {
-			func(d *desk) { d.fail("p-9"); d.settle(d.store.Reopen(d.t.Context(), "p-9")); d.complete("p-9") },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}},
-		},
-		"an operator reopened it, and failed it before it ran again": {
-			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen); d.operate("p-9", d.Fail) }, nil,
-		},
-		"an operator released it, and failed it before it ran again": {
-			func(d *desk) { d.claim("p-9"); d.operate("p-9", d.Release); d.operate("p-9", d.Fail) }, nil,
-		},
-		"an operator reopened it, and failed it when it ran again": {
-			func(d *desk) {
-				d.fail("p-9")
-				d.operate("p-9", d.Reopen)
-				d.claim("p-9")
-				d.operate("p-9", d.Fail)
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.WasChanged}},
-		},
-		"a key that was not taken over, because of NoTakeover, was reopened and completed": {
-			func(d *desk) {
-				d.noTakeover()
-				d.claim("p-9")
-				d.clock.Advance(time.Minute)
-
-				if _, _, err := d.store.Claim(d.t.Context(), "p-9", nil); !errors.Is(err, idemddb.ErrFailed) {
-					d.t.Fatalf("got %v, want that the key has failed", err)
-				}
-
-				d.operate("p-9", d.Reopen)
-				d.complete("p-9")
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}},
-		},
-		"a worker that does not know took has run it again": {
-			func(d *desk) { d.released("p-9"); d.complete("p-9"); d.set("p-9", item{"took": nil}) },
-			&operate.SecondRun{Why: []operate.Reason{operate.ReasonAbsent}},
-		},
-		"a worker that does not know took runs it for the first time": {
-			func(d *desk) { d.claim("p-9"); d.set("p-9", item{"took": nil}) }, nil,
-		},
-		"a worker that does not know took has taken it over": {
-			func(d *desk) { d.takenOver("p-9"); d.set("p-9", item{"took": nil}) },
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"a worker that does not know took has taken it over and released it, and another one has completed it": {
-			func(d *desk) {
-				d.settle(d.takenOver("p-9").Release(d.t.Context(), errors.New("no")))
-				d.complete("p-9")
-				d.set("p-9", item{"took": nil})
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.TakenOver}, LeaseEnded: leaseEnded},
-		},
-		"an operator with a program that does not know took reopened it": {
-			func(d *desk) { d.fail("p-9"); d.operate("p-9", d.Reopen); d.set("p-9", item{"took": nil}) },
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}, Pending: true},
-		},
-		"an operator with a program that does not know took reopened it, and it was completed": {
-			func(d *desk) {
-				d.fail("p-9")
-				d.operate("p-9", d.Reopen)
-				d.complete("p-9")
-				d.set("p-9", item{"took": nil})
-			},
-			&operate.SecondRun{Why: []operate.Reason{operate.WasReopened}},
-		},
-		"another program wrote the attributes with other types": {
-			func(d *desk) {
-				d.complete("p-9")
-				d.set("p-9", item{"took": s("7"), "tookat": s("7"), "op": n("7"), "tx": &types.AttributeValueMemberBOOL{Value: true}})
-			}, nil,
-		},
+		"it was done once":              {"complete", nil},
+		"it is stuck":                   {"claim minute", nil},
+		"it failed":                     {"fail", nil},
+		"its handler returned an error": {"release", nil},
+		"its handler returned an error and ran again":                                                          {"release complete", because(operate.WasRetried)},
+		"it was taken over, and the taker is at work":                                                          {"claim minute claim", taken},
+		"it was taken over and completed":                                                                      {"claim minute complete", taken},
+		"it was taken over, released after an error, and completed by a third worker":                          {"claim minute release complete", taken},
+		"it was taken over and completed with effects":                                                         {"claim minute effects", &operate.SecondRun{Why: taken.Why, LeaseEnded: taken.LeaseEnded, Staged: true}},
+		"it was taken over and given back before its work began":                                               {"claim minute unused", &operate.SecondRun{Why: taken.Why, LeaseEnded: taken.LeaseEnded, Pending: true}},
+		"it was taken over, given back before its work began, and completed":                                   {"claim minute unused complete", taken},
+		"an operator released it":                                                                              {"claim op:release", pending(operate.WasReleased)},
+		"an operator released it, and it was completed":                                                        {"claim op:release complete", because(operate.WasReleased)},
+		"an operator released it under NoTakeover":                                                             {"noTakeover claim op:release", pending(operate.WasReleased)},
+		"an operator released it under NoTakeover, and it was completed":                                       {"noTakeover claim op:release complete", because(operate.WasReleased)},
+		"it was taken over, and an operator released it":                                                       {"claim minute claim op:release", &operate.SecondRun{Why: takenAndReleased.Why, LeaseEnded: taken.LeaseEnded}},
+		"it was taken over, an operator released it, and it was completed":                                     {"claim minute claim op:release complete", takenAndReleased},
+		"its handler returned an error, and an operator released its second run":                               {"release claim op:release", pending(operate.WasReleased)},
+		"an operator released it under NoTakeover, and its second run returned an error":                       {"noTakeover claim op:release release", because(operate.WasReleased)},
+		"an operator released it, and failed it when it ran again":                                             {"claim op:release claim op:fail", because(operate.WasReleased)},
+		"an operator reopened it, and released it when it ran again":                                           {"fail op:reopen claim op:release", because(operate.WasReleased)},
+		"an operator reopened it":                                                                              {"fail op:reopen", pending(operate.WasReopened)},
+		"an operator reopened it, and it was completed":                                                        {"fail op:reopen complete", because(operate.WasReopened)},
+		"a program reopened it, and it was completed":                                                          {"fail reopen complete", because(operate.WasReopened)},
+		"an operator reopened it, and failed it before it ran again":                                           {"fail op:reopen op:fail", nil},
+		"an operator released it, and failed it before it ran again":                                           {"claim op:release op:fail", nil},
+		"an operator reopened it, and failed it when it ran again":                                             {"fail op:reopen claim op:fail", because(operate.WasChanged)},
+		"a key that was not taken over, because of NoTakeover, was reopened and completed":                     {"noTakeover claim minute refused op:reopen complete", because(operate.WasReopened)},
+		"a worker that does not know took has run it again":                                                    {"release complete took-less", because(operate.ReasonAbsent)},
+		"a worker that does not know took runs it for the first time":                                          {"claim took-less", nil},
+		"a worker that does not know took has taken it over":                                                   {"claim minute claim took-less", taken},
+		"a worker that does not know took has taken it over and released it, and another one has completed it": {"claim minute release complete took-less", taken},
+		"an operator with a program that does not know took reopened it":                                       {"fail op:reopen took-less", pending(operate.WasReopened)},
+		"an operator with a program that does not know took reopened it, and it was completed":                 {"fail op:reopen complete took-less", because(operate.WasReopened)},
+		"another program wrote the attributes with other types":                                                {"complete other-types", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEachEngine(t, idemddb.Options{}, func(d *desk) {
-				test.history(d)
+				for word := range strings.FieldsSeq(test.history) {
+					steps[word](d)
+				}
 
 				if diff := cmp.Diff(test.want, d.look("p-9").SecondRun); diff != "" {
 					d.t.Errorf("second run (-want +got):\n%s", diff)
@@ -274,10 +171,15 @@ func (d *desk) noTakeover() {
 
 	opts := d.store.Options()
 	opts.NoTakeover = true
+	d.store = d.another(opts)
+}
 
-	var err error
-	if d.store, err = idemddb.New(d.client, d.table, "payments", &opts); err != nil {
-		d.t.Fatal(err)
+// refused demands that NoTakeover ends the key.
+func (d *desk) refused() {
+	d.t.Helper()
+
+	if _, _, err := d.store.Claim(d.t.Context(), "p-9", nil); !errors.Is(err, idemddb.ErrFailed) {
+		d.t.Fatalf("got %v, want that the key has failed", err)
 	}
 }
 
