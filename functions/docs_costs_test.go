@@ -17,6 +17,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -111,13 +112,7 @@ func put(id string) *types.Put {
 func newCosts(t *testing.T) *idemddbtest.DB {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-
-	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("ledger", "")} {
-		if _, err := db.CreateTable(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("ledger", ""))
 
 	return db
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -300,11 +301,7 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 	t.Parallel()
 
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
-	db := idemddbtest.New(nil)
-
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	claim := func(key string, opts *idemddb.Options, claimOpts *idemddb.ClaimOptions) (*idemddb.Store, *idemddb.Claim) {
 		opts.Now = clock.Now

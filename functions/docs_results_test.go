@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // An object that expires before its record would make replays of "done, result not kept".
@@ -57,10 +58,7 @@ func TestObjectsOfThePageLiveLongerThanTheirRecords(t *testing.T) {
 func defaultRetention(t *testing.T) time.Duration {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	store, err := idemddb.New(db, "records", "reports", nil)
 	if err != nil {

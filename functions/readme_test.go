@@ -21,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
@@ -178,10 +179,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	dynamo := httptest.NewServer(db.Handler())
 	defer dynamo.Close()

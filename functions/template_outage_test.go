@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -129,17 +128,12 @@ func newOutage(t *testing.T, template template, what string, lasts time.Duration
 	timeout := string(template.Parameters["FunctionTimeout"].Default)
 	window := string(template.Parameters["BatchingWindow"].Default)
 	o := &outage{
-		db: idemddbtest.New(nil), timeout: seconds(text(timeout).int(t)), hidden: seconds(template.Mappings.Clocks[timeout][window]),
+		db:      audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("accounts", "")),
+		timeout: seconds(text(timeout).int(t)), hidden: seconds(template.Mappings.Clocks[timeout][window]),
 		begins: time.Now(), ends: time.Now().Add(lasts),
 	}
 
 	audited.DB(t, o.db, nil, audit.Options{})
-
-	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("accounts", "")} {
-		if _, err := o.db.CreateTable(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	accounts, err := ledger.New("accounts", nil)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -326,7 +325,8 @@ type fakeAWS struct {
 func newAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 
-	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}, sent: map[string][]string{}}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("RecordTable", "unsent"), idemddbtest.CreateTable("LedgerTable", ""))
+	a := &fakeAWS{db: db, faults: map[string]string{}, actions: map[string]map[string]bool{}, sent: map[string][]string{}}
 
 	judged := audited.DB(t, a.db, nil, audit.Options{})
 	a.db.OnChange(func(c idemddbtest.Change) {
@@ -336,12 +336,6 @@ func newAWS(t *testing.T) *fakeAWS {
 			a.changes = append(a.changes, audit.Change{Before: c.Before, After: c.After, Time: c.Time, ByTimeToLive: c.ByTimeToLive})
 		}
 	})
-
-	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("RecordTable", "unsent"), idemddbtest.CreateTable("LedgerTable", "")} {
-		if _, err := a.db.CreateTable(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	a.server = httptest.NewServer(a)
 	t.Cleanup(a.server.Close)

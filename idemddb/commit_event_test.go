@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // A commit that was not made has one event, which says why. An alarm on unanswered claims must not go off for a refused
@@ -32,10 +33,7 @@ func TestACommitHasOneEvent(t *testing.T) {
 			t.Parallel()
 
 			synctest.Test(t, func(t *testing.T) {
-				db := idemddbtest.New(nil)
-				if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-					t.Fatal(err)
-				}
+				db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 				var got []idemddb.Kind
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // durableHandler is the context of the handler of a durable function, as the SDK for durable executions makes it.
@@ -18,10 +19,7 @@ func (durableHandler) IsReplaying() bool    { return false }
 func TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Parallel()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	store, err := idemddb.New(db, "records", "payments", nil)
 	if err != nil {

@@ -135,11 +135,7 @@ func (w *world) begin(t *testing.T, retention time.Duration) {
 	t.Helper()
 
 	rt := w.T
-	w.db = idemddbtest.New(&idemddbtest.Options{Now: w.clock(0)})
-
-	if _, err := w.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	w.db = audited.Tables(t, &idemddbtest.Options{Now: w.clock(0)}, idemddbtest.CreateTable("records", ""))
 
 	if _, err := w.db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),

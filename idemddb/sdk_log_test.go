@@ -12,6 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // withoutChecksums is an HTTP client of a server that sends refusals without a checksum, as DynamoDB Local does.
@@ -38,10 +39,7 @@ func TestTheSDKLogsNothingForARefusal(t *testing.T) {
 func logsNothing(t *testing.T) {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	client := dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", HTTPClient: withoutChecksums{db.Handler()},

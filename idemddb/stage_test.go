@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 func TestStageRefusesAnItemTwice(t *testing.T) {
@@ -517,10 +518,7 @@ func TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction(t *testing.T) {
 func TestNothingIsStagedBehindACompleteWithWhoseOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-			t.Fatal(err)
-		}
+		db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 		store, err := idemddb.New(db, "records", "test", nil)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 func ExampleWarm() {
@@ -47,10 +48,7 @@ func ExampleWarm() {
 func TestWarmOpensTheConnectionOfTheFirstWrite(t *testing.T) {
 	t.Parallel()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	server := httptest.NewTLSServer(db.Handler())
 	t.Cleanup(server.Close)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -37,11 +38,7 @@ type places struct {
 func newPlaces(t testing.TB) *places {
 	t.Helper()
 
-	p := &places{TB: t, db: idemddbtest.New(nil)}
-	if _, err := p.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
-
+	p := &places{TB: t, db: audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))}
 	p.db.OnChange(func(c idemddbtest.Change) {
 		for name, value := range c.After {
 			if texts := strings.Join(textsOf(value), " "); strings.Contains(texts, secretAnswer) {

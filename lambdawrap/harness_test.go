@@ -38,12 +38,7 @@ type harness struct {
 func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	for _, table := range []string{"records", "counts"} {
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("counts", ""))
 
 	db.ResetRequests()
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -197,10 +198,7 @@ func (k mask) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([]byt
 func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	db.OnChange(func(c idemddbtest.Change) {
 		for name, value := range c.After {

@@ -121,14 +121,8 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 func startServicesThatTake(t *testing.T, takes func() time.Duration) (*idemddbtest.DB, *queue) {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
 		pause(ctx, takes())

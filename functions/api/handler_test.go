@@ -37,14 +37,8 @@ type function struct {
 func newFunction(t *testing.T, env map[string]string) *function {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	db.ResetRequests()
 

@@ -63,14 +63,8 @@ func (l locked) Write(b []byte) (int, error) {
 func newFront(t *testing.T, target string, s sender) *front {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	f := &front{T: t}
 	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")

@@ -39,11 +39,7 @@ var metricNames = []string{judged, violations, late, takeoverExpired, takeoverRe
 func newStream(t *testing.T, options audit.Options) *stream {
 	t.Helper()
 
-	s := &stream{T: t, db: idemddbtest.New(nil)}
-
-	if _, err := s.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
-		t.Fatal(err)
-	}
+	s := &stream{T: t, db: audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"))}
 
 	s.db.OnChange(func(c idemddbtest.Change) {
 		s.changes = append(s.changes, audit.Change{Before: c.Before, After: c.After, Time: c.Time, ByTimeToLive: c.ByTimeToLive})

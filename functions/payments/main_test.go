@@ -22,14 +22,8 @@ import (
 // The tests of wire set the environment, so they do not run in parallel.
 
 func TestWireRunsAPayment(t *testing.T) {
-	db := idemddbtest.New(nil)
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	dynamo := httptest.NewServer(db.Handler())
 	defer dynamo.Close()

@@ -317,19 +317,14 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 	t.Helper()
 
 	e := &environment{
-		T: t, db: idemddbtest.New(nil), atA: atA, left: map[string]bool{}, announced: map[string]bool{},
+		T: t, atA: atA, left: map[string]bool{}, announced: map[string]bool{},
 		allDone: make(chan struct{}), answeredWhenIdle: make(chan struct{}),
+		db: audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", "")),
 	}
 	audited.DB(t, e.db, nil, audit.Options{})
 
 	payments := max(300, int(soak.Seconds()*900)) // some hundred are made in a second
 	e.fill(payments, size)
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := e.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	dynamo, queue := e.serve(e.db.Handler()), e.serve(http.HandlerFunc(e.send))
 

@@ -93,15 +93,9 @@ func (l locked) Write(b []byte) (int, error) {
 func newPayments(t *testing.T, target string, answer func(context.Context, string) error) *payments {
 	t.Helper()
 
-	p := &payments{T: t, db: idemddbtest.New(nil), announcements: &queue{answer: answer, sent: map[string]int{}}}
-
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
+	p := &payments{T: t, db: db, announcements: &queue{answer: answer, sent: map[string]int{}}}
 	audited.DB(t, p.db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := p.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	metrics := lambdawrap.NewMetrics(locked{p, &p.measured}, "Payments")
 

@@ -124,12 +124,8 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 	t.Parallel()
 
 	synctest.Test(t, func(t *testing.T) {
-		db := idemddbtest.New(nil)
+		db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 		audited.DB(t, db, nil, audit.Options{})
-
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-			t.Fatal(err)
-		}
 
 		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"captured": hanging{}}})
 		if err != nil {

@@ -46,12 +46,8 @@ type unsent struct {
 func newUnsent(t *testing.T, senders map[string]idemddb.Sender) *unsent {
 	t.Helper()
 
-	u := &unsent{T: t, db: idemddbtest.New(nil)}
+	u := &unsent{T: t, db: audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"))}
 	audited.DB(t, u.db, nil, audit.Options{})
-
-	if _, err := u.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
-		t.Fatal(err)
-	}
 
 	dying := u.store(&idemddb.Options{Senders: map[string]idemddb.Sender{ledger.Captured: nil}})
 

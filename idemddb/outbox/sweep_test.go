@@ -47,23 +47,9 @@ func newAccount(t testing.TB) *account {
 	t.Helper()
 
 	a := &account{Clock: idemddbtest.NewClock(time.Now()), TB: t, got: map[string][]string{}}
-	a.Client = &around.Client{DB: idemddbtest.New(&idemddbtest.Options{Now: a.Now}), Do: a.seen}
+	db := audited.Tables(t, &idemddbtest.Options{Now: a.Now}, idemddbtest.CreateTable("records", "unsent"))
+	a.Client = &around.Client{DB: db, Do: a.seen}
 	audited.DB(t, a.DB, nil, audit.Options{})
-
-	schema := idemddbtest.CreateTable("records", "")
-	schema.AttributeDefinitions = append(schema.AttributeDefinitions,
-		types.AttributeDefinition{AttributeName: new("due_ns"), AttributeType: types.ScalarAttributeTypeS},
-		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})
-	schema.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
-		IndexName: new("unsent"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: new("due_ns"), KeyType: types.KeyTypeHash}, {AttributeName: new("due"), KeyType: types.KeyTypeRange},
-		},
-	}}
-
-	if _, err := a.CreateTable(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
 
 	if _, err := a.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: new("records"), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
@@ -123,7 +109,7 @@ func (a *account) seen(ctx context.Context, in any, send around.Send) (any, erro
 func (a *account) store(namespace, index string, hasSender bool) *idemddb.Store {
 	a.Helper()
 
-	o := idemddb.Options{UnsentIndex: index, UnsentShards: a.shards, Now: a.Now, Retention: 24 * time.Hour, Observe: func(_ context.Context, e idemddb.Event) {
+	o := idemddb.Options{UnsentIndex: index, UnsentShards: a.shards, Retention: 24 * time.Hour, Observe: func(_ context.Context, e idemddb.Event) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 
@@ -135,7 +121,16 @@ func (a *account) store(namespace, index string, hasSender bool) *idemddb.Store 
 		o.Senders["bank"] = a
 	}
 
-	s, err := idemddb.New(a.DB, "records", namespace, &o)
+	return a.open(namespace, o)
+}
+
+// open returns a Store with these options.
+func (a *account) open(namespace string, opts idemddb.Options) *idemddb.Store {
+	a.Helper()
+
+	opts.Now = a.Now
+
+	s, err := idemddb.New(a.DB, "records", namespace, &opts)
 	if err != nil {
 		a.Fatal(err)
 	}
@@ -497,12 +492,7 @@ func TestSendersThatMisbehave(t *testing.T) {
 				a.commit("payments", "k", "m", "n")
 				a.Advance(time.Minute)
 
-				s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
-					Now: a.Now, Senders: map[string]idemddb.Sender{"bank": sendFunc(c.send)},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := a.open("payments", idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sendFunc(c.send)}})
 
 				report, err := outbox.Sweep(t.Context(), s, a)
 				if err == nil || !strings.Contains(err.Error(), c.want) || report.Left != 2 {
@@ -573,16 +563,13 @@ func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
 
 		a.Advance(2 * time.Minute)
 
-		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{Now: a.Now, Senders: map[string]idemddb.Sender{
+		s := a.open("payments", idemddb.Options{Senders: map[string]idemddb.Sender{
 			"bank": a, "hangs": sendFunc(func(ctx context.Context, ms []idemddb.Message) []error {
 				<-ctx.Done()
 
 				return slices.Repeat([]error{ctx.Err()}, len(ms))
 			}),
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
 
 		begun := time.Now()
 		if report, err := outbox.Sweep(t.Context(), s, a); err == nil || report.Sent != 30 || report.Left != 30 {
@@ -605,8 +592,8 @@ func TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver(t *testing.T) {
 			a.commit("payments", fmt.Sprint("p-", i), fmt.Sprint("m", i))
 		}
 
-		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
-			Now: a.Now, UnsentIndex: index, Senders: map[string]idemddb.Sender{
+		s := a.open("payments", idemddb.Options{
+			UnsentIndex: index, Senders: map[string]idemddb.Sender{
 				"bank": sendFunc(func(ctx context.Context, ms []idemddb.Message) []error {
 					if ms[0].Body == "hangs" {
 						<-ctx.Done()
@@ -618,9 +605,6 @@ func TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver(t *testing.T) {
 				}),
 			},
 		})
-		if err != nil {
-			a.Fatal(err)
-		}
 
 		for range 50 {
 			a.Advance(time.Minute)

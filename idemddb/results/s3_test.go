@@ -19,6 +19,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/results"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 var _ results.S3API = (*s3.Client)(nil)
@@ -178,10 +179,7 @@ func TestOverTheWire(t *testing.T) {
 		BaseEndpoint: &server.URL, Region: "eu-west-1", UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	store, err := idemddb.New(db, "records", "reports", &idemddb.Options{Results: results.S3(client, bucket)})
 	if err != nil {

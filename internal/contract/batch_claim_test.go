@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // How many requests the writes share depends on how soon after each other they come. In a bubble they come at the same time.
@@ -13,10 +13,7 @@ func TestKeysThatAreFreeInDifferentWaysAreClaimedByOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := tables()[0]
 
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), tab.schema); err != nil {
-			t.Fatal(err)
-		}
+		db := audited.Tables(t, nil, tab.schema)
 
 		h := newHarness(t, db, tab)
 		e := h.interceptedBatch(nil).(*batchInterceptor)

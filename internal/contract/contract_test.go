@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/internal/contract"
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
@@ -66,10 +67,7 @@ func TestContractOnDynamoDBLocal(t *testing.T) {
 func inMemory(t *testing.T, schema *dynamodb.CreateTableInput) *idemddbtest.DB {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, schema)
 
 	return db
 }

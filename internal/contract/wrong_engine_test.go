@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/around"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // TestWrongEnginesFailTheContract runs every case on engines with one fault each. That the test ends at all shows that no case
@@ -91,10 +92,7 @@ func failures(t *testing.T, engine func(*idemddbtest.DB) Engine, cases []testCas
 
 	tab := tables()[0]
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), tab.schema); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, tab.schema)
 
 	for _, c := range cases {
 		if reported := c.run(t, engine(db), tab); len(reported) > 0 {

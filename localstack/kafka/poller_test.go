@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 	"github.com/idemddb/go-idemddb/localstack/kafka"
 )
@@ -96,10 +97,7 @@ func fill(t *testing.T, log written) {
 func readOnceAndInOrder(t *testing.T, log written, seed uint64) {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	store, err := idemddb.New(db, "records", "payments", nil)
 	if err != nil {

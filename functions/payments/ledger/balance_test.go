@@ -88,14 +88,9 @@ func newTown(t *testing.T, seed uint64) *town {
 	t.Helper()
 
 	w := &town{T: t, random: rand.New(rand.NewPCG(seed, 3)), calm: time.Now().Add(20 * time.Second), refused: map[string]bool{}}
-	w.db = idemddbtest.New(&idemddbtest.Options{TransactionTime: func() time.Duration { return 2*time.Millisecond + w.upTo(4*time.Millisecond) }})
+	w.db = audited.Tables(t, &idemddbtest.Options{TransactionTime: func() time.Duration { return 2*time.Millisecond + w.upTo(4*time.Millisecond) }},
+		idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, w.db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := w.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	for i := range 2 * dues {
 		n := i / 2 //nolint:mnd // two messages of each payment

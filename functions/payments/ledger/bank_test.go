@@ -38,14 +38,8 @@ type bank struct {
 func newBank(t *testing.T) *bank {
 	t.Helper()
 
-	b := &bank{db: idemddbtest.New(nil)}
+	b := &bank{db: audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))}
 	audited.DB(t, b.db, nil, audit.Options{})
-
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := b.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	store, err := idemddb.New(b.db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{ledger.Captured: b}})
 	if err != nil {

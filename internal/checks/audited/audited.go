@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -53,6 +55,21 @@ func DB(t TB, db *idemddbtest.DB, now func() time.Time, options audit.Options) *
 	})
 
 	return c
+}
+
+// Tables returns a DB with these tables. [DB] has its changes judged.
+func Tables(t testing.TB, opts *idemddbtest.Options, tables ...*dynamodb.CreateTableInput) *idemddbtest.DB {
+	t.Helper()
+
+	db := idemddbtest.New(opts)
+
+	for _, table := range tables {
+		if _, err := db.CreateTable(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return db
 }
 
 // ofDB has the Changes of each DB that is judged: a test has the DB at hand.

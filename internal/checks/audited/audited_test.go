@@ -41,10 +41,7 @@ func (w *witness) end() string {
 func world(t *testing.T, w *witness) (*idemddb.Store, *idemddbtest.DB) {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
 	audited.DB(w, db, nil, audit.Options{})
 

@@ -91,11 +91,8 @@ func (w *worker) look(ctx context.Context, isNow bool) operate.View {
 func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 	t.Helper()
 
-	h := &history{T: t, random: mathrand.New(mathrand.NewPCG(seed, 0)), db: idemddbtest.New(nil), seen: map[string]bool{}}
-
-	if _, err := h.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
-		t.Fatal(err)
-	}
+	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"))
+	h := &history{T: t, random: mathrand.New(mathrand.NewPCG(seed, 0)), db: db, seen: map[string]bool{}}
 
 	if _, err := h.db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),

@@ -28,11 +28,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 
-	b := &bench{T: t, db: idemddbtest.New(nil)}
-	if _, err := b.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
-		t.Fatal(err)
-	}
-
+	b := &bench{T: t, db: audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"))}
 	options := audit.Options{ClockSkew: skew, Lease: lease}
 	changes := audited.New(t, options)
 
