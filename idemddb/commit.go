@@ -126,7 +126,8 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	}
 
 	if s.opts.Retention < protocol.MinCommitRetention {
-		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", protocol.MinCommitRetention, s.opts.Retention)
+		return nil, fmt.Errorf("idemddb: commit: %w: Options.Retention: must be at least %v, is %v",
+			ErrBadEffects, protocol.MinCommitRetention, s.opts.Retention)
 	}
 
 	if opts == nil {

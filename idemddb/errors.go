@@ -69,7 +69,7 @@ var (
 	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
 
 	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
-	ErrNoRecord = errors.New("it has no record")
+	ErrNoRecord = record.ErrNoRecord
 
 	// ErrCompleted: nothing was written; the key is completed, and its record answers until its retention ends. Only [Store.Reopen]
 	// returns it.

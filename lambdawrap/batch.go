@@ -78,7 +78,7 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 	switch {
 	case len(given) == 0:
 	case !v.hasTime():
-		o = outcome{name: OutcomeNoTime, err: errNoTime}
+		o = outcome{name: OutcomeNoTime, err: ErrNoTime}
 	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
 		o = outcome{name: OutcomeReleased, err: errLost}
 	case v.callBatch(held, given, h): // it is late

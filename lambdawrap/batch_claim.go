@@ -42,7 +42,7 @@ func (v *invocation) claimAll(ctx context.Context) map[schedule.Work]*piece {
 
 	for _, m := range v.ordered {
 		if pieces[m.asks] == nil && m.noKey == nil {
-			pieces[m.asks] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
+			pieces[m.asks] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: ErrNoTime}}
 		}
 	}
 

@@ -75,8 +75,7 @@ type FuncOptions[In any] struct {
 // repeats it; if its record could not be written, an [idemddb.Event] says so. Lambda sends the event of an asynchronous
 // invocation that failed again, twice by default, and then to its OnFailure destination.
 //
-// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey], and one for too little time, with nothing
-// claimed. With a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs
+// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey]; and [ErrNoTime]. With a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs
 // on every invocation. The result must not be an io.Reader, because a stream can be read once. An array of records, as a pipe
 // sends it, and an invocation of a durable function are errors, and nothing ran: give lambda.Start the function as it is, because
 // a function around it does not show them.
@@ -202,7 +201,7 @@ func outcomeOfError(err error) Outcome {
 		err  error
 		name Outcome
 	}{
-		{errNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent},
+		{ErrNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent},
 		{idemddb.ErrInProgress, OutcomeInProgress}, {idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
 	} {
 		if errors.Is(err, known.err) {
@@ -238,7 +237,7 @@ func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*
 	keys.conclude(m)
 
 	if m.noKey == nil && !v.hasTime() { // the key function may have taken long
-		return m, errNoTime
+		return m, ErrNoTime
 	}
 
 	return m, m.noKey
@@ -251,7 +250,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	switch {
 	case !isClaimed:
 	case !v.hasTime() || ctx.Err() != nil:
-		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+		return errors.Join(ErrNoTime, claim.ReleaseUnused(ctx))
 	case claim.Takeover():
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}

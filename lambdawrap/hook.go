@@ -34,11 +34,11 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	select {
 	case <-m.verdict:
 	case <-ctx.Done():
-		return errNoTime
+		return ErrNoTime
 	}
 
 	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
-		return errNoTime
+		return ErrNoTime
 	}
 
 	return await(ctx, func() error { return m.hooks.deadLetter(ctx, cause) })

@@ -45,7 +45,7 @@ var (
 // work begins the work of the key, runs the handler and settles the work.
 func (x *exchange) work(ctx context.Context) outcome {
 	if ctx.Err() != nil { // no request would be sent, so the outcome is no_time, not unanswered
-		return outcome{name: OutcomeNoTime, err: errNoTime}
+		return outcome{name: OutcomeNoTime, err: ErrNoTime}
 	}
 
 	work, ending := x.store.Begin(ctx, x.key, &x.with)
@@ -56,7 +56,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 	case work == nil:
 		return x.outcomeOf(ending)
 	case ctx.Err() != nil:
-		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
+		return givenBack(outcome{name: OutcomeNoTime, err: ErrNoTime}, work.GiveBack(ctx))
 	}
 
 	begun := time.Now()

@@ -322,7 +322,7 @@ func (v *invocation) waitForTwin(m *message, twin any) (o outcome) {
 
 	ended, _ := twin.(chan struct{})
 	if !v.standAside(m, func() bool { return v.waitForOwn(ended) }) {
-		return outcome{name: OutcomeNoTime, err: errNoTime}
+		return outcome{name: OutcomeNoTime, err: ErrNoTime}
 	}
 
 	if o, goesOn := v.goesOn(m); !goesOn {

@@ -50,9 +50,13 @@ type outcome struct {
 	seconds int32     // of a blocked message: until the message before it comes back
 }
 
+// ErrNoTime is the error of a message, or of an invocation of [Func], whose work did not start because too little time was left
+// for it. Its key was not claimed, or it is given back as it was, so that the next delivery of the event begins the work. The
+// outcome is [OutcomeNoTime].
+var ErrNoTime = errors.New("lambdawrap: too little time was left before it could start")
+
 var (
-	errNoTime      = errors.New("lambdawrap: too little time was left before it could start")
-	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
+	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", ErrNoTime)
 	errEmpty       = errors.New("lambdawrap: the envelope holds nothing")
 	errBlocked     = errors.New("lambdawrap: an earlier message of its group failed")
 	errStopped     = errors.New("lambdawrap: an earlier message of the batch failed, and Options.StopAtFailure is set")

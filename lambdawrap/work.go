@@ -122,7 +122,7 @@ func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
 			return noKeyOutcome(m.noKey)
 		}
 
-		return outcome{name: OutcomeNoTime, err: errNoTime}
+		return outcome{name: OutcomeNoTime, err: ErrNoTime}
 	case schedule.Blocked:
 		return m.blockedBy(other)
 	case schedule.Same:
@@ -209,7 +209,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 
 	for {
 		if ctx.Err() != nil { // no request would be sent, so the outcome is no_time, not unanswered
-			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
+			return nil, outcome{name: OutcomeNoTime, err: ErrNoTime}
 		}
 
 		work, ending := v.store.Begin(ctx, m.asks.Key, opts)
@@ -243,7 +243,7 @@ func (v *invocation) goesOn(m *message) (outcome, bool) {
 // notStarted returns the outcome of a message that was claimed, or was waiting for its claim, when nothing started any more.
 func (v *invocation) notStarted(m *message, decided schedule.Action) outcome {
 	if decided.Kind != schedule.Blocked {
-		return outcome{name: OutcomeNoTime, err: errNoTime}
+		return outcome{name: OutcomeNoTime, err: ErrNoTime}
 	}
 
 	v.mu.Lock()
@@ -273,7 +273,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 
 	switch cause := context.Cause(kept); {
 	case !hasWorker, cause != nil && !errors.Is(cause, idemddb.ErrFenced):
-		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
+		return outcome{name: OutcomeNoTime, err: ErrNoTime}, nil
 	case cause != nil, claim != nil && !claim.Held():
 		return outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}, nil
 	case claim != nil && claim.Takeover():

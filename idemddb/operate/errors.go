@@ -7,21 +7,26 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// The errors of this package, for errors.Is. After each of them the change was not made. A Forget that is refused between its two
+// The errors of this package, for errors.Is. After each of them nothing was changed. A Forget that is refused between its two
 // writes stays in the record as its last change by an operator, and nothing else was written. After any other error of a change
 // the outcome is unknown: look again. Repeating a change with the same View is safe: it is made at most once.
 var (
-	// ErrNoRecord: the key has no record. Check the namespace and the text of the key.
-	ErrNoRecord = errors.New("no record")
+	// ErrNoRecord: the key has no record. Check the namespace and the text of the key. It is the ErrNoRecord of package idemddb.
+	ErrNoRecord = record.ErrNoRecord
 
 	// ErrChanged: the record is not as the View says any more. Look again, and decide anew. [ChangedError] has the record as it is.
+	// It is not the ErrChanged of package idemddb, with which a worker gives up asking.
 	ErrChanged = errors.New("changed meanwhile, look again")
 
 	// ErrNotAllowed: a record of this status cannot be changed in this way. The text says why, and what can be done.
 	ErrNotAllowed = errors.New("not possible")
 
-	// ErrUnsent: the record has messages that are not sent. Send them first; or call ForgetUnsent, and the messages are lost.
+	// ErrUnsent: the record has messages that are not sent. Send them first; or call ForgetUnsent, and the messages are lost. It is
+	// not the ErrUnsent of package idemddb, with which a completed work asks for its next delivery.
 	ErrUnsent = errors.New("the record has messages that are not sent")
+
+	// ErrBudget: a List of unsent messages by their index is not complete. Raise Selection.Budget, and call List again.
+	ErrBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
 )
 
 // ChangedError is the ErrChanged of one change.

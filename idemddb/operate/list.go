@@ -17,8 +17,8 @@ import (
 // in the goroutine of its caller, one after the other. An error of found ends it.
 //
 // It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only
-// unsent messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the
-// Budget ends.
+// unsent messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and the error is
+// [ErrBudget] if the Budget ends.
 //
 // The reads are eventually consistent, so a record may be shown as it was a second ago; a change of it is refused then.
 //
@@ -91,14 +91,13 @@ func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput
 	}
 }
 
-var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
 
 // readEach reads the records of one page of the index at the rate and while the budget lasts, and reports the progress after
 // each.
 func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	for _, key := range items {
 		if l.progress.Units >= l.selection.Budget {
-			return errBudget
+			return ErrBudget
 		}
 
 		if !l.selection.pace(ctx, l.begun, l.progress.Units) {

@@ -200,6 +200,9 @@ const (
 // ErrBadKey is the error for a key that no record can have.
 var ErrBadKey = errors.New("bad key")
 
+// ErrNoRecord is the error for a key that has no record.
+var ErrNoRecord = errors.New("no record")
+
 // Partition returns the value of the partition key for an idempotency key of a namespace, or ErrBadKey. If hashed is true, every
 // key is stored as its digest.
 //

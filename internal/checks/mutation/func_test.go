@@ -5,8 +5,8 @@ var funcMutants = []mutant{
 	{
 		why:  "a claim that comes too late for the handler counts as an attempt",
 		file: "lambdawrap/func.go",
-		old:  `errors.Join(errNoTime, claim.ReleaseUnused(ctx))`,
-		new:  `errors.Join(errNoTime, claim.Release(ctx, nil))`,
+		old:  `errors.Join(ErrNoTime, claim.ReleaseUnused(ctx))`,
+		new:  `errors.Join(ErrNoTime, claim.Release(ctx, nil))`,
 		pkg:  "lambdawrap", run: "TestAClaimOfFuncThatComesTooLateIsGivenBackUnused",
 	},
 	{
