@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -386,4 +387,15 @@ func isDone(err error) bool {
 	default:
 		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
 	}
+}
+
+// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and
+// nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
+// that was applied, and a late completion is refused by it.
+func (c *Claim) giveUp(ctx context.Context, cause error) error {
+	if panicerror.IsPermanent(cause) {
+		return c.Fail(ctx, cause)
+	}
+
+	return c.release(ctx, cause, true)
 }

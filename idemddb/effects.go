@@ -300,3 +300,24 @@ func (s *Store) checkSize(partition string, length int, e effects) error {
 
 	return nil
 }
+
+// part returns the part of a transaction that writes these effects together with a record; nil for none.
+func (e *effects) part(record *types.TransactWriteItem) protocol.Part {
+	return protocol.Part{Record: record, Effects: e.Items, Adds: e.adds}
+}
+
+// joint returns what a write of a record with these effects and this result needs of its transaction.
+func (e *effects) joint(result types.AttributeValue) *planner.Joint {
+	value := dbitem.ValueSize(result)
+
+	return &planner.Joint{Items: e.touched, Value: value, Size: e.size + value}
+}
+
+// refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.
+func (e Effects) refusal(j *jointWrite) *EffectError {
+	r := j.answer.Refusal
+
+	return &EffectError{
+		Index: r.Index, Code: r.Code, Item: r.Item, Unknown: j.unknown, refused: e.Refused, message: r.Message, cause: r.Cause,
+	}
+}

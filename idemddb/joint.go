@@ -7,9 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
@@ -79,27 +77,6 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 	}
 
 	return nil
-}
-
-// part returns the part of a transaction that writes these effects together with a record; nil for none.
-func (e *effects) part(record *types.TransactWriteItem) protocol.Part {
-	return protocol.Part{Record: record, Effects: e.Items, Adds: e.adds}
-}
-
-// joint returns what a write of a record with these effects and this result needs of its transaction.
-func (e *effects) joint(result types.AttributeValue) *planner.Joint {
-	value := dbitem.ValueSize(result)
-
-	return &planner.Joint{Items: e.touched, Value: value, Size: e.size + value}
-}
-
-// refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.
-func (e Effects) refusal(j *jointWrite) *EffectError {
-	r := j.answer.Refusal
-
-	return &EffectError{
-		Index: r.Index, Code: r.Code, Item: r.Item, Unknown: j.unknown, refused: e.Refused, message: r.Message, cause: r.Cause,
-	}
 }
 
 // commitWait is how long the first commit of a group waits for others: a crash meanwhile repeats handlers, not effects.

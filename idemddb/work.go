@@ -213,17 +213,6 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 	return endingOfCompletion(err)
 }
 
-// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and
-// nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
-// that was applied, and a late completion is refused by it.
-func (c *Claim) giveUp(ctx context.Context, cause error) error {
-	if panicerror.IsPermanent(cause) {
-		return c.Fail(ctx, cause)
-	}
-
-	return c.release(ctx, cause, true)
-}
-
 // endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If giveUp was refused because that
 // completion had been applied, the work has settled its claim itself.
 func (c *Claim) endingOfGivingUp(cause, err error) Ending {

@@ -2,6 +2,7 @@ package lambdawrap
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -136,4 +137,25 @@ type VisibilityAPI interface {
 	ChangeMessageVisibility(
 		context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options),
 	) (*sqs.ChangeMessageVisibilityOutput, error)
+}
+
+func (o *Options) validate(name string) error {
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
+		if field.value < 0 {
+			return fmt.Errorf("lambdawrap: %s.%s: must not be negative, is %v", name, field.name, field.value)
+		}
+	}
+
+	if o.Backoff != nil && o.Visibility == nil {
+		return fmt.Errorf("lambdawrap: %s.Backoff: must not be set without %[1]s.Visibility, which hides messages", name)
+	}
+
+	if o.Workers < 0 {
+		return fmt.Errorf("lambdawrap: %s.Workers: must not be negative, is %d", name, o.Workers)
+	}
+
+	return nil
 }

@@ -67,16 +67,6 @@ var (
 	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
 
-// blockedBy returns the outcome of a message that does not start because another one has failed.
-func (m *message) blockedBy(other *message) outcome {
-	o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
-	if !m.fifo {
-		o.err = errStopped
-	}
-
-	return o
-}
-
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {
 	if o.name == OutcomeCompleted {

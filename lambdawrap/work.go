@@ -316,3 +316,13 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 		v.callOnOutcome(ctx, m, o.name)
 	}
 }
+
+// blockedBy returns the outcome of a message that does not start because another one has failed.
+func (m *message) blockedBy(other *message) outcome {
+	o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
+	if !m.fifo {
+		o.err = errStopped
+	}
+
+	return o
+}

@@ -88,27 +88,6 @@ func (w *wrapper) checkOptimistic() error {
 	}
 }
 
-func (o *Options) validate(name string) error {
-	for _, field := range []struct {
-		name  string
-		value time.Duration
-	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
-		if field.value < 0 {
-			return fmt.Errorf("lambdawrap: %s.%s: must not be negative, is %v", name, field.name, field.value)
-		}
-	}
-
-	if o.Backoff != nil && o.Visibility == nil {
-		return fmt.Errorf("lambdawrap: %s.Backoff: must not be set without %[1]s.Visibility, which hides messages", name)
-	}
-
-	if o.Workers < 0 {
-		return fmt.Errorf("lambdawrap: %s.Workers: must not be negative, is %d", name, o.Workers)
-	}
-
-	return nil
-}
-
 func (w *wrapper) logger() *slog.Logger {
 	return cmp.Or(w.opts.Logger, slog.Default())
 }

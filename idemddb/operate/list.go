@@ -91,7 +91,6 @@ func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput
 	}
 }
 
-
 // readEach reads the records of one page of the index at the rate and while the budget lasts, and reports the progress after
 // each.
 func (l *indexListing) readEach(ctx context.Context, items []item) error {

@@ -178,3 +178,10 @@ func gaveUp(ctx context.Context, err error) error {
 
 	return err
 }
+
+// hasEnded reports whether a record that was found answers a write for good.
+func (c *call) hasEnded(found protocol.Item) bool {
+	l, isLooker := c.joiner.(Looker)
+
+	return isLooker && len(found) > 0 && l.HasEnded(found)
+}

@@ -195,13 +195,6 @@ func (s *shared) looks() (calls []*call, statements []types.BatchStatementReques
 	return calls, statements
 }
 
-// hasEnded reports whether a record that was found answers a write for good.
-func (c *call) hasEnded(found protocol.Item) bool {
-	l, isLooker := c.joiner.(Looker)
-
-	return isLooker && len(found) > 0 && l.HasEnded(found)
-}
-
 // readOn lets a flight go on without the calls that the read has answered. It is called with the mutex of the Engine held.
 func (s *shared) readOn(isAnswered []bool, found *wire.Shared) {
 	now := time.Now()

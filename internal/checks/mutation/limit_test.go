@@ -297,7 +297,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "in the reserve, more hooks run at a time than there are workers",
-		file: "internal/schedule/time.go",
+		file: "internal/schedule/stop.go",
 		old:  `s.hooks < s.Workers`,
 		new:  `s.hooks < 100*s.Workers`,
 		pkg:  "lambdawrap", run: "TestHooksAreNeverMoreThanWorkersInTheReserveEither",

@@ -112,7 +112,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "the records of a group do not count for the size of its transaction",
-		file: "idemddb/joint.go",
+		file: "idemddb/effects.go",
 		old:  `Size: e.size + value`,
 		new:  `Size: e.size - plainRecord + value`,
 		pkg:  "idemddb", run: "TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction",

@@ -46,7 +46,7 @@ var searchMutants = []mutant{
 	},
 	{
 		why:  "keys are waited for although nothing starts any more",
-		file: "internal/schedule/time.go",
+		file: "internal/schedule/stop.go",
 		old: `	}
 
 	s.refuseSearch()
