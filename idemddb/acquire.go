@@ -42,10 +42,10 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		panic(nilStore)
 	}
 
-	calls, group, bound := engine.Of(ctx), s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
+	group := s.engine.GroupOf(ctx)
 	group.Arrive()
 
-	defer func() { claim.join(calls, group) }() // also if the client panics or ends the goroutine: then there is no claim
+	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
 
 	if opts == nil {
 		opts = &ClaimOptions{}
@@ -59,12 +59,12 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
-	a, err := s.newAcquisition(ctx, group, bound, key, opts)
+	a, err := s.newAcquisition(ctx, group, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	switch within, _ := calls.Work.(*running); {
+	switch within, _ := engine.Of(ctx).Work.(*running); {
 	case within != nil && a.refuseNested(ctx, within):
 	case a.cached():
 	default:
@@ -118,7 +118,7 @@ var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is ne
 // its result, unless the caller does not need it.
 func (a *acquisition) useRecord(ctx context.Context) {
 	if a.unsentRecord != nil {
-		if err := a.store.sendLeft(ctx, a.group, a.key, a.Partition, a.unsentRecord); err != nil {
+		if err := a.store.newDelivering(a.group, a.key, a.Partition, a.unsentRecord).deliverLeft(ctx); err != nil {
 			a.record, a.err = nil, err
 		}
 	}
@@ -154,9 +154,9 @@ func (a *acquisition) cached() bool {
 	return ok
 }
 
-// newAcquisition returns ErrBadKey for a key that no record can have. bound is that of the lease.
-func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, bound time.Time, key string, opts *ClaimOptions) (*acquisition, error) {
-	token := newToken(requestID(ctx))
+// newAcquisition returns ErrBadKey for a key that no record can have.
+func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, key string, opts *ClaimOptions) (*acquisition, error) {
+	token, bound := newToken(requestID(ctx)), engine.LeaseBound(ctx)
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
@@ -197,14 +197,14 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy,
 }
 
 // join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
-func (c *Claim) join(calls *engine.Invocation, group *engine.Group) {
+func (c *Claim) join(group *engine.Group) {
 	if c == nil {
 		group.Leave()
 
 		return
 	}
 
-	c.calls, c.group, c.member = calls, group, group != nil
+	c.group, c.member = group, group != nil
 }
 
 // sendClaim sends the claim and what its answer requires: a second request, or an extension of a lease that is short. If p has no

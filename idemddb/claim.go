@@ -54,8 +54,7 @@ type ClaimOptions struct {
 type Claim struct {
 	held        protocol.Held
 	store       *Store
-	group       *engine.Group      // of the writes that settle it; nil for none
-	calls       *engine.Invocation // in which it was claimed
+	group       *engine.Group // of the writes that settle it; nil for none
 	key         string
 	fingerprint string // as stored
 	skipResult  bool

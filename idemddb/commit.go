@@ -82,8 +82,11 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		c.askTrace(ctx)
 	}
 
-	if result != nil || omitted != nil {
-		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, omitted, e)
+	switch {
+	case omitted != nil:
+		c.value = omittedValue
+	case result != nil:
+		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, e)
 	}
 
 	if c.group != nil && !c.redelivered {
@@ -134,7 +137,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		opts = &ClaimOptions{}
 	}
 
-	a, err := s.newAcquisition(ctx, s.engine.GroupOf(ctx), engine.LeaseBound(ctx), key, opts)
+	a, err := s.newAcquisition(ctx, s.engine.GroupOf(ctx), key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}
@@ -253,7 +256,7 @@ func (c *committing) after(ctx context.Context) error {
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.Token
 
-		if err := c.store.sendNow(ctx, c.group, c.key, c.Partition, &c.done); err != nil {
+		if err := c.store.newDelivering(c.group, c.key, c.Partition, &c.done).deliver(ctx); err != nil {
 			return err
 		}
 	}

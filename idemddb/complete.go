@@ -11,7 +11,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -70,8 +69,11 @@ func (c *Claim) completeStaged(ctx context.Context, result []byte, omitted error
 func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e effects) (err error) {
 	var value types.AttributeValue
 
-	if result != nil || omitted != nil {
-		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, omitted, e)
+	switch {
+	case omitted != nil:
+		value = omittedValue
+	case result != nil:
+		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, e)
 	}
 
 	if e.isEmpty() {
@@ -387,15 +389,4 @@ func isDone(err error) bool {
 	default:
 		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
 	}
-}
-
-// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and
-// nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
-// that was applied, and a late completion is refused by it.
-func (c *Claim) giveUp(ctx context.Context, cause error) error {
-	if panicerror.IsPermanent(cause) {
-		return c.Fail(ctx, cause)
-	}
-
-	return c.release(ctx, cause, true)
 }

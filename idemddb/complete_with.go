@@ -175,7 +175,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 
 	done.Token = &c.held.Token
 
-	return c.store.sendNow(ctx, c.group, c.key, c.held.Partition, done)
+	return c.store.newDelivering(c.group, c.key, c.held.Partition, done).deliver(ctx)
 }
 
 // extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters

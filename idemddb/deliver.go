@@ -39,7 +39,8 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 		return delivery.Report{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
-	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked, Open: s.opener(partition)}, store: s, key: key, partition: partition}
+	d := s.newDelivering(nil, key, partition, rec)
+	d.Operator = parked
 	err = errors.Join(d.run(ctx)...)
 
 	return delivery.Report{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
@@ -54,40 +55,8 @@ func (s *Store) observeUnsent(ctx context.Context, e Event) {
 	}
 }
 
-// sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
-func (s *Store) sendNow(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
-	d := &delivering{Sending: delivery.Sending{Record: rec, Open: s.opener(partition)}, store: s, group: group, key: key, partition: partition}
-
-	return s.leave(key, d.run(ctx)...)
-}
-
 // errYoung says why a duplicate does not send the messages of a record. A caller gets it only with Options.RedeliverUnsent.
 var errYoung = fmt.Errorf("the record was completed less than %v ago: its own worker sends them", unsentAfter)
-
-// sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before
-// the key is answered, the error of sending them is the answer.
-func (s *Store) sendLeft(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
-	switch {
-	case s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter:
-		return s.sendNow(ctx, group, key, partition, rec)
-	case s.opts.RedeliverUnsent:
-		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: key, Err: errYoung})
-
-		return s.leave(key, errYoung)
-	default:
-		return nil
-	}
-}
-
-// leave returns ErrUnsent with the causes for which messages are not sent. It returns nil if there are none, or if the sweep
-// sends them, without Options.RedeliverUnsent.
-func (s *Store) leave(key string, causes ...error) error {
-	if len(causes) == 0 || !s.opts.RedeliverUnsent {
-		return nil
-	}
-
-	return keyError("send", key, errors.Join(ErrUnsent, errors.Join(causes...)))
-}
 
 // delivering is one sending of the messages of a record.
 type delivering struct {
@@ -96,6 +65,41 @@ type delivering struct {
 	store          *Store
 	group          *engine.Group // nil for none
 	key, partition string
+}
+
+// newDelivering returns the sending of the messages of a completed record, which has not begun.
+func (s *Store) newDelivering(group *engine.Group, key, partition string, rec *record.Stored) *delivering {
+	return &delivering{
+		Sending: delivery.Sending{Record: rec, Open: s.opener(partition)}, store: s, group: group, key: key, partition: partition,
+	}
+}
+
+// deliver sends the messages and removes them from the record. Those that do not get through stay in the record.
+func (d *delivering) deliver(ctx context.Context) error { return d.leave(d.run(ctx)...) }
+
+// deliverLeft delivers if the record's own process has had time for it and has not. If the messages must be sent before the key is
+// answered, the error of sending them is the answer.
+func (d *delivering) deliverLeft(ctx context.Context) error {
+	switch s := d.store; {
+	case s.opts.Now().Sub(time.UnixMilli(d.Record.Done)) >= unsentAfter:
+		return d.deliver(ctx)
+	case s.opts.RedeliverUnsent:
+		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: d.key, Err: errYoung})
+
+		return d.leave(errYoung)
+	default:
+		return nil
+	}
+}
+
+// leave returns ErrUnsent with the causes for which messages are not sent. It returns nil if there are none, or if the sweep
+// sends them, without Options.RedeliverUnsent.
+func (d *delivering) leave(causes ...error) error {
+	if len(causes) == 0 || !d.store.opts.RedeliverUnsent {
+		return nil
+	}
+
+	return keyError("send", d.key, errors.Join(ErrUnsent, errors.Join(causes...)))
 }
 
 // run sends the messages and writes down what is left of them. It returns why each of those is left, and the error of writing it

@@ -16,16 +16,14 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	calls := engine.Of(ctx)
-
-	if within, _ := calls.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.cached() {
+	if within := workOf(ctx); within != nil && c.refuseNested(ctx, within) || c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 
 		return nil, notBegun(c.record, c.err)
 	}
 
-	w.commit, w.staging, w.calls = c, &staging{store: w.store, key: key, partition: c.Partition}, calls
+	w.commit, w.staging, w.calls = c, &staging{store: w.store, key: key, partition: c.Partition}, engine.Of(ctx)
 
 	return w, Ending{}
 }

@@ -77,19 +77,14 @@ func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
 }
 
 // resultValue returns what the record of a key holds of a result. A large one is put outside of the record first. If the result
-// cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion
-// without the result is better than none.
-func (s *Store) resultValue(
-	ctx context.Context, o owner, result []byte, omitted error, e effects,
-) (types.AttributeValue, error) {
-	switch {
-	case omitted != nil:
-		return omittedValue, omitted
-	case s.opts.Codec != nil && !s.disabled:
+// cannot be kept, it returns the mark that stands for it, and why: the work is done, so a completion without the result is better
+// than none.
+func (s *Store) resultValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
+	if s.opts.Codec != nil && !s.disabled {
 		return s.sealedResult(ctx, o, result, e)
-	default:
-		return s.storedValue(ctx, o, result, e)
 	}
+
+	return s.storedValue(ctx, o, result, e)
 }
 
 // storedValue is resultValue for bytes that are stored as they are.
@@ -104,12 +99,13 @@ func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effec
 	case to.Results == nil:
 		return omittedValue, tooLarge
 	default:
-		return s.putOutside(ctx, to, o, result, e)
+		return s.putOutside(ctx, o, result, e)
 	}
 }
 
 // putOutside puts a result outside of the record and returns what the record holds of it.
-func (s *Store) putOutside(ctx context.Context, to resultPlace, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
+func (s *Store) putOutside(ctx context.Context, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
+	to := s.outside()
 	if !to.takes(len(result)) {
 		return omittedValue, fmt.Errorf("%w: it has %d bytes, %s takes %d", ErrTooLarge, len(result), to.title, to.most)
 	}
@@ -122,28 +118,29 @@ func (s *Store) putOutside(ctx context.Context, to resultPlace, o owner, result 
 		return omittedValue, tooLarge
 	}
 
-	if err := s.put(ctx, to, kept.Name, result, o.lease); err != nil {
+	ctx, cancel := s.resultContext(ctx, o.lease)
+	defer cancel()
+
+	if err := to.put(ctx, kept.Name, result); err != nil {
 		return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 
 	return value, nil
 }
 
-// put calls Put. It returns when the time for it is over, because the completion must still be written.
-func (s *Store) put(ctx context.Context, to resultPlace, name string, result []byte, lease time.Duration) (err error) {
-	ctx, cancel := s.resultContext(ctx, lease)
-	defer cancel()
+// put calls Put. A panic of it is an error.
+func (p resultPlace) put(ctx context.Context, name string, result []byte) (err error) {
+	defer panicerror.Catch(p.title+": it", &err)
 
-	defer panicerror.Catch(to.title+": it", &err)
-
-	if err := panicerror.Readable(to.Put(ctx, name, result)); err != nil {
-		return fmt.Errorf("%s: put %q: %w", to.title, name, err)
+	if err := panicerror.Readable(p.Put(ctx, name, result)); err != nil {
+		return fmt.Errorf("%s: put %q: %w", p.title, name, err)
 	}
 
 	return nil
 }
 
-// resultContext returns the context for what the user's code does with a result before the completion.
+// resultContext returns the context for what the user's code does with a result before the completion. It ends early enough that
+// the completion can still be written.
 func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
 	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 

@@ -38,7 +38,7 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 		return nil, notBegun(rec, err)
 	}
 
-	w.claim, w.staging, w.calls = c, &c.staging, c.calls
+	w.claim, w.staging, w.calls = c, &c.staging, engine.Of(ctx)
 
 	return w, Ending{}
 }
@@ -238,4 +238,15 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	default:
 		return Ending{Kind: KindCompleted, Done: true}
 	}
+}
+
+// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and
+// nobody knows whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion
+// that was applied, and a late completion is refused by it.
+func (c *Claim) giveUp(ctx context.Context, cause error) error {
+	if panicerror.IsPermanent(cause) {
+		return c.Fail(ctx, cause)
+	}
+
+	return c.release(ctx, cause, true)
 }

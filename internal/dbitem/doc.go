@@ -1,4 +1,3 @@
 // Package dbitem knows items of DynamoDB: how to copy them, and what the library must know of the items of a transaction that its
-// caller has made: which items of which tables they write, how large they are, what DynamoDB would refuse of them, and how to
-// copy them.
+// caller has made: which items of which tables they write, how large they are, and what DynamoDB would refuse of them.
 package dbitem

@@ -3,7 +3,7 @@
 // back as data. So tables test each rule, and a program visits every order of events. Package engine drives it.
 //
 // A write is a conditional write of one record with all of its tries. A flight is one request with the writes that travel in it.
-// T is how long a flight takes, as Estimate measures it. The rules:
+// T is how long a flight takes, as the type estimate measures it. The rules:
 //
 //  1. Alone. A write for which nothing is under way or announced leaves at once.
 //  2. Together. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever

@@ -1,7 +1,8 @@
 package protocol
 
-// This file holds every condition and update that a worker sends, and above each the argument why it is safe. A test drops and
-// flips the terms one by one and demands that the suite notices.
+// This file holds every condition and every update of a record that a worker sends, and above each the argument why it is safe;
+// add.go holds those of the sums that travel beside records. A test drops and flips the terms one by one and demands that the
+// suite notices.
 //
 // A late request is a try that its sender has given up, and that arrives nevertheless: the network or a queue has held it back.
 // Its sender may have sent the same write again meanwhile, and other writes after it.

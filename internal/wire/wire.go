@@ -57,9 +57,6 @@ func answer(item protocol.Item, err error) protocol.Answer {
 	return protocol.Answer{Outcome: OutcomeOf(err), Item: item, Err: err}
 }
 
-// ErrFinal is the error of a try that its sender does not want to make again.
-var ErrFinal = errors.New("must not be sent again in this way")
-
 // IsTransient reports whether the same request may succeed if it is sent again at once.
 func IsTransient(err error) bool {
 	outcome := OutcomeOf(err)
@@ -126,7 +123,7 @@ func OutcomeOf(err error) protocol.Outcome {
 		return protocol.Rejected
 	}
 
-	if errors.Is(err, ErrFinal) || isUnsendable(err) {
+	if isUnsendable(err) {
 		return protocol.Invalid
 	}
 

@@ -100,7 +100,6 @@ func TestWhatAnErrorSaysOfItsRequest(t *testing.T) {
 		"the request is invalid":                 {coded("ValidationException"), false, false, "ValidationException"},
 		"the request cannot be encoded":          {&smithy.SerializationError{Err: io.EOF}, false, false, noCode},
 		"the request lacks a parameter":          {&smithy.InvalidParamsError{}, false, false, noCode},
-		"the sender does not want another try":   {wire.ErrFinal, false, false, noCode},
 		"no answer":                              {io.ErrUnexpectedEOF, true, true, noCode},
 		"an answer without content":              {protocol.ErrNoContent, true, true, noCode},
 	} {

@@ -482,7 +482,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a release of work whose own completion has no answer is not sent",
-		file: "idemddb/complete.go",
+		file: "idemddb/work.go",
 		old:  `return c.release(ctx, cause, true)`,
 		new:  `return c.release(ctx, cause, false)`,
 		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",

@@ -116,7 +116,7 @@ var resultMutants = []mutant{
 	{
 		why:  "a Put that panics loses the completion",
 		file: "idemddb/results.go",
-		old: `defer panicerror.Catch(to.title+": it", &err)
+		old: `defer panicerror.Catch(p.title+": it", &err)
 
 	if err := panicerror`,
 		new: `if err := panicerror`,

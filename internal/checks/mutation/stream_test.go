@@ -268,7 +268,7 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "work that fails for good runs again at the next call of Do",
-		file: "idemddb/complete.go",
+		file: "idemddb/work.go",
 		old: `	if panicerror.IsPermanent(cause) {
 		return c.Fail(ctx, cause)
 	}`,
