@@ -18,12 +18,6 @@ type ClaimOptions struct {
 	// stores a digest of it. A record without a fingerprint matches any. Defaults to "": inputs under one key are not compared.
 	Fingerprint string
 
-	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the
-	// key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key, one of
-	// them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way
-	// when its work is done, and each try costs one transaction. Zero and negative: it does not wait.
-	Wait time.Duration
-
 	// NeedResult makes Run and Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
 	// Defaults to false: Run returns a record without a result, Do a zero value, and neither an error.
 	NeedResult bool
@@ -46,6 +40,13 @@ type ClaimOptions struct {
 	// SkipResult says that the caller does not need the Result of a record: one that is kept beside it is then not read. Do ignores
 	// it. Defaults to false.
 	SkipResult bool
+
+	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the
+	// key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key, one of
+	// them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way
+	// when its work is done, and each try costs one transaction. Negative means 0. Defaults to 0: it
+	// does not wait.
+	Wait time.Duration
 }
 
 // Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with

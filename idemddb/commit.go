@@ -123,6 +123,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	return nil, c.after(ctx)
 }
 
+// newCommit returns a commit that has sent nothing, or why the Store cannot commit without a claim.
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
 	if !s.transacts {
 		return nil, fmt.Errorf("idemddb: commit: %w: %w", ErrBadEffects, errNoTransactor)

@@ -236,6 +236,7 @@ type settlement struct {
 	matches func(ctx context.Context, f *protocol.Fenced) bool
 }
 
+// settle writes the end of a claim, or finds that an earlier try of the same call has written it.
 func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if c.store.disabled {
 		c.staging.end()

@@ -162,6 +162,7 @@ func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Store
 	return err
 }
 
+// committed notes that a transaction has completed the claim, and sends the messages of its record.
 func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted error) error {
 	c.end(KindCompleted)
 	c.staging.written()

@@ -28,9 +28,9 @@ type Message struct {
 	Body string
 
 	// Group is the message group of a FIFO queue or FIFO topic. The messages of one record and one group are sent one after the
-	// other, and a failure keeps back those behind it. An empty Group means that no message must wait for this one: it is
-	// then a group of its own. A standard queue takes Group as the tenant of its fair queue, and a standard topic passes it on to
-	// such queues; neither keeps an order by it. EventBridge has no groups, and Group is not sent there.
+	// other, and a failure keeps back those behind it. An empty Group means that no message must wait for this one: it is then a
+	// group of its own. A standard queue takes Group as the tenant of its fair queue, and a standard topic passes it on to such
+	// queues; neither keeps an order by it. EventBridge has no groups, and Group is not sent there.
 	Group string
 
 	// Attributes are sent as message attributes of the type String. Names that begin with "idemddb-" belong to this library. SQS

@@ -99,6 +99,11 @@ type Options struct {
 	// that is no [Transactor]. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
+	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
+	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a
+	// [Batcher].
+	Single bool
+
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
 	// "idemddb". Defaults to none.
 	SortKey string
@@ -124,11 +129,6 @@ type Options struct {
 	// queries, or 272 if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
 	// does not find what workers with more have left, and its alarm does not see it. Defaults to 16.
 	UnsentShards int
-
-	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
-	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a
-	// [Batcher].
-	Single bool
 }
 
 // Results keeps results outside of the table: those that are larger than Options.InlineResult. A result is put there before the

@@ -45,8 +45,8 @@ func (c *Claim) startRenewal(ctx context.Context, deadline time.Time) (work cont
 	return work, r.stop
 }
 
-// stop ends the renewal, and waits for one that is under way. If its request arrives late, condExtend keeps it
-// from reviving what is settled afterwards.
+// stop ends the renewal, and waits for one that is under way. If its request arrives late, condExtend keeps it from reviving what
+// is settled afterwards.
 func (r *renewer) stop() {
 	r.cancel(nil)
 

@@ -55,7 +55,7 @@ func (s *Store) callOpen(ctx context.Context, sealed []byte, of Sealed) (plain [
 
 	plain, err = s.opts.Codec.Open(ctx, bytes.Clone(sealed), of)
 
-	return plain, panicerror.Readable(err) //nolint:wrapcheck // by open
+	return plain, panicerror.Readable(err) //nolint:wrapcheck // open wraps it
 }
 
 // unsealedError says why a result is not kept, though the key is completed: it could not be sealed.

@@ -47,8 +47,8 @@ type Transactor interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// Store claims keys of one namespace in one table. It is safe for concurrent use, holds no goroutine and needs no closing;
-// make one at start-up and share it.
+// Store claims keys of one namespace in one table. It is safe for concurrent use, holds no goroutine and needs no closing; make
+// one at start-up and share it.
 type Store struct {
 	api       DynamoDB
 	transacts bool // api is a Transactor
@@ -162,7 +162,7 @@ const nilStore = "idemddb: nil Store: check the error of New"
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
 	if s.opts.Single || s.disabled {
-		return nil, nil //nolint:nilnil // neither
+		return nil, nil //nolint:nilnil // no client and no reason: they must not be shared
 	}
 
 	api, ok := s.api.(Batcher)
@@ -204,6 +204,8 @@ func (s *Store) observeQuiet(ctx context.Context, e Event) {
 
 	s.opts.Observe(ctx, e)
 }
+
+// The functions of engine.Config that report something have one signature; each uses what its event has.
 
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})

@@ -25,8 +25,8 @@ func Whole(h func(context.Context, events.SQSEvent) error) Handler {
 	}
 }
 
-// JSON adapts a handler of values: the message's body, which must be one JSON value, is decoded as T with encoding/json. A
-// body that does not decode will not decode the next time either: it is a [Permanent] failure.
+// JSON adapts a handler of values: the message's body, which must be one JSON value, is decoded as T with encoding/json. A body
+// that does not decode will not decode the next time either: it is a [Permanent] failure.
 //
 // Names are compared as they stand, as by [Body] and unlike by encoding/json alone: a member whose name differs from that of a
 // field, be it only in case, is ignored. A body in which an object has one name twice, or two names that differ only in case,

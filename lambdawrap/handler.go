@@ -45,8 +45,8 @@ type durations struct {
 	n    int
 }
 
-// handle runs a handler and returns its error. It returns late if the handler has not answered when closing is closed;
-// what the handler returns after that is dropped.
+// handle runs a handler and returns its error. It returns late if the handler has not answered when closing is closed; what the
+// handler returns after that is dropped.
 func (d *durations) handle( //nolint:revive // the error belongs to the handler
 	ctx context.Context, timeout time.Duration, closing <-chan struct{}, h func(context.Context) error,
 ) (err error, late bool) {

@@ -18,9 +18,9 @@ import (
 
 // KeyFunc returns the idempotency key of a message: messages with equal keys are one piece of work, which is done once.
 //
-// It must return the same key for a redelivery as for the first delivery. So it must not use ReceiptHandle or the
-// attributes that change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never return one key for two
-// pieces of work: the second would be answered from the record of the first and would not run. It is called concurrently.
+// It must return the same key for a redelivery as for the first delivery. So it must not use ReceiptHandle or the attributes that
+// change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never return one key for two pieces of work: the
+// second would be answered from the record of the first and would not run. It is called concurrently.
 //
 // It may ask another service, because the keys of a batch are found side by side, up to Options.Workers at a time, beside as many
 // handlers. Its context is that of the message (Options.MessageContext), or else of the invocation, with its values. It ends when
@@ -31,19 +31,19 @@ import (
 // before it; otherwise no message waits for the key of another one. [Batch] waits for all keys, at most until half of
 // Options.Reserve before the last moment at which its handler can start.
 //
-// A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
-// empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
-// same string, and no other key of this package, because all others begin with a single '#'.
+// A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not empty. A
+// KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the same string, and
+// no other key of this package, because all others begin with a single '#'.
 //
-// An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error
-// is a failure that may pass, such as that of a lookup: the message is reported failed and comes back. In both cases nothing
-// is claimed and the handler does not run.
+// An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error is a
+// failure that may pass, such as that of a lookup: the message is reported failed and comes back. In both cases nothing is
+// claimed and the handler does not run.
 type KeyFunc func(context.Context, events.SQSMessage) (string, error)
 
-// ErrNoKey is wrapped by every error of the key functions that this package provides: the message has nothing that could be
-// its key. Having no key is a property of the message, so that no further delivery would change it. The message is
-// therefore handled as if its handler had returned a [Permanent] error: it is given to Options.DeadLetter, or without that
-// hook it is reported failed. The errors never quote the message. A KeyFunc of your own may wrap ErrNoKey to say the same.
+// ErrNoKey is wrapped by every error of the key functions that this package provides: the message has nothing that could be its
+// key. Having no key is a property of the message, so that no further delivery would change it. The message is therefore handled
+// as if its handler had returned a [Permanent] error: it is given to Options.DeadLetter, or without that hook it is reported
+// failed. The errors never quote the message. A KeyFunc of your own may wrap ErrNoKey to say the same.
 var ErrNoKey = errors.New("lambdawrap: no key in the message")
 
 // MessageID returns a key of the queue's ARN and the message's id, such as
@@ -62,8 +62,8 @@ func keyOfMessage(m events.SQSMessage) (string, error) {
 // DeduplicationID returns a key of the queue's ARN, the message's group and its MessageDeduplicationId, for FIFO queues.
 //
 // SQS itself discards a message that repeats this id within five minutes. With this key the work of such a message is not
-// repeated for as long as records are retained. Where the queue makes the id from the content, the id is a digest of the
-// body alone and does not cover message attributes.
+// repeated for as long as records are retained. Where the queue makes the id from the content, the id is a digest of the body
+// alone and does not cover message attributes.
 //
 // The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as two
 // messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer that sends
@@ -90,9 +90,9 @@ func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 // Attribute returns a key function for a message attribute. Its keys consist of the attribute's type, which is String, Number
 // or Binary, and its value, in base64 if it is binary.
 //
-// The type keeps the String 1 and the Number 1 apart. A label behind the type, as in Number.int, does not count. The value
-// counts as it was sent: the Numbers 1 and 1.0 are two keys here, unlike in [Body], because JSON encoders differ in
-// how they write one number. A message whose attribute is absent or empty has no key.
+// The type keeps the String 1 and the Number 1 apart. A label behind the type, as in Number.int, does not count. The value counts
+// as it was sent: the Numbers 1 and 1.0 are two keys here, unlike in [Body], because JSON encoders differ in how they write one
+// number. A message whose attribute is absent or empty has no key.
 func Attribute(name string) KeyFunc {
 	return func(_ context.Context, m events.SQSMessage) (string, error) {
 		attribute, isPresent := m.MessageAttributes[name]
@@ -139,8 +139,8 @@ func Attribute(name string) KeyFunc {
 // 100e-2 are one key, and so are 0 and -0. All digits count, also beyond 2^53. The number 123 and the string "123" are two keys.
 // Two messages have one key only if their parts are equal, one by one.
 //
-// One part that is an array has the same key as several parts that equal its elements. Functions with different keys
-// therefore need different namespaces.
+// One part that is an array has the same key as several parts that equal its elements. Functions with different keys therefore
+// need different namespaces.
 //
 // A message has no key, which is [ErrNoKey], when
 //   - a part, one alone or one of several, is absent, null, "", [] or {}, or holds nothing else, as {"a":[null]} does.

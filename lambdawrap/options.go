@@ -125,9 +125,9 @@ type Options struct {
 // worker ends that holds its key, or else after a pause that doubles with each delivery, from 1 to 2 s up to 7.5 to 15 min.
 //
 // It costs one SQS request for each failed message, and the function needs sqs:ChangeMessageVisibility on its queue, which
-// AWSLambdaSQSQueueExecutionRole does not grant. A request that fails is logged and changes nothing: the message comes back
-// after the queue's time-out. SQS takes a new time for this delivery alone and does not remember it for later ones, and
-// refuses one that ends later than 12 h after the message was received.
+// AWSLambdaSQSQueueExecutionRole does not grant. A request that fails is logged and changes nothing: the message comes back after
+// the queue's time-out. SQS takes a new time for this delivery alone and does not remember it for later ones, and refuses one
+// that ends later than 12 h after the message was received.
 //
 // A message that comes back sooner uses up the queue's maxReceiveCount sooner: the fifth delivery comes 15 to 30 s after the
 // first, the tenth after 8.5 to 17 min. So set it by the longest outage that messages should outlast.

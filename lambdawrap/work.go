@@ -62,7 +62,8 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 	v.wakeAt = wakeAt
 }
 
-// act does what the schedule says. It is called with v.mu held.
+// act does what the schedule says. It is called with v.mu held, and the calls of the group take the Engine's mutex inside it. So
+// nothing may take v.mu that the Engine calls with its own mutex held: it calls the planner only.
 func (v *invocation) act(a schedule.Action) {
 	switch a.Kind {
 	case schedule.Expect:

@@ -42,6 +42,7 @@ type wrapper struct {
 
 const defaultReserve = time.Second
 
+// newWrapper panics for a nil Store. What else is wrong with the options fails each invocation.
 func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 	if opts == nil {
 		opts = &Options{}

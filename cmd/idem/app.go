@@ -29,8 +29,14 @@ import (
 const (
 	exitDone    = 0
 	exitNothing = 1 // nothing was found
-	exitRefused = 2 // at least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no; check: a fault; audit: a change is missing or breaks a rule
-	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again; check and audit: nothing wrong, and not all seen
+
+	// At least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no. Of check: a fault. Of
+	// audit: a change is missing or breaks a rule.
+	exitRefused = 2
+
+	// Wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again. Of check and audit: nothing
+	// wrong was seen, and not all was seen.
+	exitError = 3
 )
 
 // app is one run of the program.

@@ -60,9 +60,10 @@ func (a *app) checkCommand() *cobra.Command {
 
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check the table, the permissions, the clock, and with --function its event source and queues",
-		Long: `Check that the table has the key, the Time to Live and the index that the options say, and what replicas and a restore mean for its records; that the credentials have the actions that a worker needs,
-by conditional writes of a probe key that are always refused; that this machine's clock agrees with the service's; and with --function that its
-event source reports partial batches, and that time-outs and retentions fit together. Give the --retention of the function's store.
+		Long: `Check that the table has the key, the Time to Live and the index that the options say, and what replicas and a restore mean for its
+records; that the credentials have the actions that a worker needs, by conditional writes of a probe key that are always refused; that this
+machine's clock agrees with the service's; and with --function that its event source reports partial batches, and that time-outs and
+retentions fit together. Give the --retention of the function's store.
 
 It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role.
 

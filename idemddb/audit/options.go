@@ -43,7 +43,7 @@ type Options struct {
 	Resolution time.Duration
 
 	// Untimed says that Change.Time is not to be compared with the workers' times. What the times of one record say about each other
-	// is still judged.
+	// is still judged. Defaults to false: it is compared.
 	Untimed bool
 
 	// Lifetime is how much later than it was made a request may change the table: as long as DynamoDB accepts its signature. A
@@ -53,7 +53,7 @@ type Options struct {
 	Lifetime time.Duration
 
 	// OldWorkers says that workers from before took, tookat and nt share the table. Their writes leave these attributes as they are.
-	// Without it such a write is a violation, so that a worker that was forgotten at a deployment is found.
+	// Defaults to false: such a write is a violation, so that a worker that was forgotten at a deployment is found.
 	OldWorkers bool
 }
 

@@ -146,6 +146,7 @@ type ViolationsError struct {
 // mostTold is how many findings the text of an error tells.
 const mostTold = 5
 
+// Error says how many changes are violations, and tells the first findings.
 func (e *ViolationsError) Error() string {
 	var b strings.Builder
 

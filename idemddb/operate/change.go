@@ -245,8 +245,8 @@ func (r *Records) sign(seen View, change Change) (string, error) {
 	return string(op), nil
 }
 
-// validate returns an error if by or why is empty, too long or not UTF-8. It bounds both texts, because they are stored
-// in the record.
+// validate returns an error if by or why is empty, too long or not UTF-8. It bounds both texts, because they are stored in the
+// record.
 func (c *Change) validate() error {
 	for _, said := range []struct {
 		name, text string

@@ -134,6 +134,7 @@ func (e *Engine) leave(g *planner.Group) {
 	}
 }
 
+// newCall makes the planner's write of a write. A write without a Group has one of its own.
 func newCall(w *Write) *call {
 	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast, retried: w.Retried}
 	c.Write = planner.Write{

@@ -18,11 +18,11 @@ import (
 // does not support shared requests.
 const maxWrong = 3
 
-// TheClient is who panicked, in the text of a panic of the client.
-const TheClient = "idemddb: the client"
+// theClient is who panicked, in the text of a panic of the client.
+const theClient = "idemddb: the client"
 
 // ErrExited is the failure of a client that has ended the goroutine of a request.
-var ErrExited error = &panicerror.Error{Who: TheClient, Value: errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")}
+var ErrExited error = &panicerror.Error{Who: theClient, Value: errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")}
 
 // shared is a flight of several writes.
 type shared struct {
@@ -124,7 +124,7 @@ func panicked(v any) error {
 		return ErrExited
 	}
 
-	return panicerror.New(TheClient, v) //nolint:wrapcheck // it is made here
+	return panicerror.New(theClient, v) //nolint:wrapcheck // it is made here
 }
 
 // board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of
@@ -296,7 +296,7 @@ func (c *call) read(a protocol.Answer) (planner.Answer, error) {
 func (c *call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			step, err = protocol.Single, panicerror.New(TheClient, v)
+			step, err = protocol.Single, panicerror.New(theClient, v)
 		}
 	}()
 

@@ -51,18 +51,26 @@ type sum struct {
 // them rounded.
 func (s *sum) plus(a *Addition) map[string]*dbitem.Number {
 	values := maps.Clone(s.values)
+	addTo(values, a.Values)
 
-	for name, n := range a.Values {
-		if before := values[name]; before != nil {
-			n = before.Plus(n)
-		}
-
-		if values[name] = n; !n.IsHeld() {
+	for name := range a.Values {
+		if !values[name].IsHeld() {
 			return nil
 		}
 	}
 
 	return values
+}
+
+// addTo adds numbers to those with the same names.
+func addTo(sums, numbers map[string]*dbitem.Number) {
+	for name, n := range numbers {
+		if before := sums[name]; before != nil {
+			n = before.Plus(n)
+		}
+
+		sums[name] = n
+	}
 }
 
 // item returns the sum as an item of a transaction. All names have aliases, because any of them may be a reserved word.
@@ -120,14 +128,7 @@ func Sum(all []Addition, a Addition) []Addition {
 		return append(all, a)
 	}
 
-	values := all[at].Values
-	for name, n := range a.Values {
-		if before := values[name]; before != nil {
-			n = before.Plus(n)
-		}
-
-		values[name] = n
-	}
+	addTo(all[at].Values, a.Values)
 
 	return all
 }

@@ -77,7 +77,7 @@ const (
 type Action struct {
 	Kind    Kind
 	Message int // its index in the batch; -1 for what concerns no single message
-	Other   int
+	Other   int // of Blocked, Same and Warn: another message; of Expect: how many claims
 }
 
 // Schedule is the state of one batch. It is not safe for concurrent use. After one or several events the caller takes the

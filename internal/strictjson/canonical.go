@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Canonical JSON: equal values have one text and different values have two, so that the text can stand for the value in a
-// key. It is RFC 8785 with two differences:
+// Canonical JSON: equal values have one text and different values have two, so that the text can stand for the value in a key. It
+// is RFC 8785 with two differences:
 //
 //   - Members are sorted by the bytes of their names rather than by UTF-16 units.
 //   - Numbers keep every digit. RFC 8785 takes them through float64, in which 9007199254740993 is 9007199254740992 and
@@ -88,8 +88,8 @@ func appendString(dst []byte, s string) []byte {
 
 // ListKey returns the key of a list of strings. Two different lists never have the same key.
 //
-// It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as
-// "is empty": the caller writes the subject before it.
+// It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as "is
+// empty": the caller writes the subject before it.
 func ListKey(texts ...string) (string, error) {
 	size := len(mark) + len("[]")
 	for _, text := range texts {

@@ -19,9 +19,9 @@ func TextKey(s string) string {
 	return s
 }
 
-// Key returns the key of the parts that the paths pick from a value. Every part must be there: a part that is absent, null,
-// "", [] or {}, or that holds nothing else, is an error. Without this rule, all messages that lack a part would share
-// one key, and only the first of them would run.
+// Key returns the key of the parts that the paths pick from a value. Every part must be there: a part that is absent, null, "",
+// [] or {}, or that holds nothing else, is an error. Without this rule, all messages that lack a part would share one key, and
+// only the first of them would run.
 //
 // Its errors begin with the path and never quote the value.
 func (p Paths) Key(from Value) (string, error) {
@@ -63,8 +63,8 @@ func checkPart(text string, part any) error {
 	}
 }
 
-// holdsNothing reports whether a value is null or empty, or is a list or an object of nothing but such values.
-// 0 and false hold something.
+// holdsNothing reports whether a value is null or empty, or is a list or an object of nothing but such values. 0 and false hold
+// something.
 func holdsNothing(value any) bool {
 	switch value := value.(type) {
 	case nil:

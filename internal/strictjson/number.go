@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// maxExponent is the largest exponent of a number that is written with one digit before the point. It keeps the arithmetic
-// on exponents inside int64. It bounds the number and not its spelling: of two equal numbers, both have a key or neither has.
+// maxExponent is the largest exponent of a number that is written with one digit before the point. It keeps the arithmetic on
+// exponents inside int64. It bounds the number and not its spelling: of two equal numbers, both have a key or neither has.
 const maxExponent = 1e18 - 1
 
 var errExponent = errors.New("and whose exponent has more than 18 digits")
 
-// canonicalNumber writes a JSON number as JavaScript would, but with all its digits: 1, 1.0, 1e0 and 100e-2 become 1, -0
-// becomes 0, 1e21 becomes 1e+21. It moves the decimal point in the text, so neither its time nor its memory depends on the
-// size of the number: 1e999999999 costs no more than 1.
+// canonicalNumber writes a JSON number as JavaScript would, but with all its digits: 1, 1.0, 1e0 and 100e-2 become 1, -0 becomes
+// 0, 1e21 becomes 1e+21. It moves the decimal point in the text, so neither its time nor its memory depends on the size of the
+// number: 1e999999999 costs no more than 1.
 func canonicalNumber(text string) (string, error) {
 	text, negative := strings.CutPrefix(text, "-")
 

@@ -32,8 +32,8 @@ type step struct {
 //	detail."odd.name"     a name that is not made of ASCII letters, digits and _, or begins with a digit, is a JSON string
 //	[0]                   the first element, where the value itself is an array
 //
-// Nothing else is a path. A path does not compute, choose or search, so that it has one answer or none. The errors say what
-// to write instead.
+// Nothing else is a path. A path does not compute, choose or search, so that it has one answer or none. The errors say what to
+// write instead.
 func ParsePaths(texts ...string) (Paths, error) {
 	if len(texts) == 0 {
 		return nil, errors.New("needs at least one path, such as paymentId")

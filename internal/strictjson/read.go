@@ -14,21 +14,21 @@ type Value struct {
 	text string // without white space around it
 }
 
-// Read reads text as exactly one JSON value. It refuses what encoding/json would silently repair or choose from, because a
-// key could then be that of another value than the one that the handler works on:
+// Read reads text as exactly one JSON value. It refuses what encoding/json would silently repair or choose from, because a key
+// could then be that of another value than the one that the handler works on:
 //
 //   - text that is not valid UTF-8, and half a surrogate pair: encoding/json reads each of these as U+FFFD, so that
 //     different texts would have one key;
 //   - an object with one name twice, or with two names that differ only in case: readers disagree about which member counts;
 //   - a number whose exponent has more than 18 digits.
 //
-// It also refuses values that nest deeper than 10,000 levels. The texts of its errors are predicates, such as "is empty",
-// give the byte, counted from 1, and never quote the text.
+// It also refuses values that nest deeper than 10,000 levels. The texts of its errors are predicates, such as "is empty", give
+// the byte, counted from 1, and never quote the text.
 //
 // Nothing of the text is decoded before a path picks it: a body of 256 KB has a key of a few bytes.
 //
-// The package encoding/json/jsontext reads as strictly, and may replace this file when it no longer needs
-// GOEXPERIMENT=jsonv2. It cannot replace canonicalNumber, because its canonical numbers are rounded to float64.
+// The package encoding/json/jsontext reads as strictly, and may replace this file when it no longer needs GOEXPERIMENT=jsonv2. It
+// cannot replace canonicalNumber, because its canonical numbers are rounded to float64.
 func Read(text string) (Value, error) {
 	if err := check(text); err != nil {
 		return Value{}, err
@@ -107,8 +107,8 @@ func errSyntax(text string) error {
 	return errors.New(what)
 }
 
-// loneSurrogate returns the index of the first escape from \ud800 to \udfff that is not one of a pair, or -1. The text is
-// valid JSON.
+// loneSurrogate returns the index of the first escape from \ud800 to \udfff that is not one of a pair, or -1. The text is valid
+// JSON.
 func loneSurrogate(text string) int {
 	for i := 0; ; {
 		next := strings.IndexByte(text[i:], '\\')

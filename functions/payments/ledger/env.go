@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Env is what the function takes from its environment, beside what the SDK reads itself (AWS_REGION,
-// AWS_ENDPOINT_URL_DYNAMODB and so on).
+// Env is what the function takes from its environment, beside what the SDK reads itself (AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB
+// and so on).
 type Env struct {
 	Table         string        // TABLE_NAME: the table of idemddb's records
 	LedgerTable   string        // LEDGER_TABLE: the table of accounts and entries

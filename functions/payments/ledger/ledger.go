@@ -80,9 +80,9 @@ func New(table string, opts *Options) (*Ledger, error) {
 }
 
 // Options returns what to wrap [Ledger.Pay] with, the caller's own to add to: a payment is its paymentId, whatever else the
-// message says. The account and the amount are its fingerprint, so that another payment under a paymentId that was used
-// before is refused rather than taken for done. A message without one of the three is no payment: it has no key or no
-// fingerprint, which is [lambdawrap.ErrNoKey]. Optimistic is set, because Pay has no effect but what it stages.
+// message says. The account and the amount are its fingerprint, so that another payment under a paymentId that was used before is
+// refused rather than taken for done. A message without one of the three is no payment: it has no key or no fingerprint, which is
+// [lambdawrap.ErrNoKey]. Optimistic is set, because Pay has no effect but what it stages.
 func (l *Ledger) Options() *lambdawrap.Options {
 	opts := l.wrap
 

@@ -13,9 +13,8 @@ type Payment struct {
 	Amount    int64  `json:"amount"` // in minor units, such as cents; positive
 }
 
-// decode reads a body as the key function does: with member names compared exactly. Into a Payment itself, encoding/json
-// would also take "PAYMENTID", and the payment could be another one than its key says. Errors name the field and quote
-// nothing.
+// decode reads a body as the key function does: with member names compared exactly. Into a Payment itself, encoding/json would
+// also take "PAYMENTID", and the payment could be another one than its key says. Errors name the field and quote nothing.
 func decode(body string) (Payment, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &fields); err != nil || fields == nil {

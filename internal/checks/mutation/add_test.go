@@ -19,8 +19,8 @@ var addMutants = []mutant{
 	{
 		why:  "a sum that DynamoDB would round is written",
 		file: "internal/protocol/add.go",
-		old:  `if values[name] = n; !n.IsHeld() {`,
-		new:  `if values[name] = n; n == nil {`,
+		old:  `if !values[name].IsHeld() {`,
+		new:  `if values[name] == nil {`,
 		pkg:  "internal/protocol", run: "TestAPartIsLeftOutIfASumWouldHaveTooManyDigits",
 	},
 	{
