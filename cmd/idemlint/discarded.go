@@ -12,7 +12,8 @@ var discarded = &analysis.Analyzer{
 	Doc: `find claims, records and errors that are thrown away
 
 Claim returns a claim or a record. A program that throws the record away has a nil claim for work that was done before; one that throws the
-claim away holds the key until its lease ends. Without the error of Complete, nobody knows that the work is not recorded.`,
+claim away holds the key until its lease ends. Without the error of Complete, nobody knows that the work is not recorded. Release and Fail
+return only the error of their own write: the cause that they are given is lost for the caller of a function that returns nothing else.`,
 	Run: runDiscarded,
 }
 
@@ -37,7 +38,7 @@ var lost = map[string]string{
 var results = map[string]int{"Store.Claim": 3, "Store.Commit": 2, "Run": 2, "Do": 2}
 
 func runDiscarded(pass *analysis.Pass) (any, error) {
-	checked := comparedWithNil(pass)
+	checked, own := comparedWithNil(pass), claimed(pass)
 
 	for _, f := range pass.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -52,6 +53,8 @@ func runDiscarded(pass *analysis.Pass) (any, error) {
 				if len(n.Rhs) == 1 {
 					discards(pass, n.Rhs[0], n.Lhs, checked)
 				}
+			case *ast.ReturnStmt:
+				returnsSettlement(pass, n, own)
 			}
 
 			return true
@@ -117,5 +120,60 @@ func discards(pass *analysis.Pass, e ast.Expr, names []ast.Expr, checked map[typ
 
 	if isKnown && len(names) != max(1, results[name]) || isKnown && isBlank(names[len(names)-1]) {
 		report(pass, call, "the error of "+name+" is thrown away: "+what)
+	}
+}
+
+// claimed returns the variables that have a claim of Store.Claim. A wrapper knows what its handler's own claim, that of
+// FromContext, was given; nobody knows it of these.
+func claimed(pass *analysis.Pass) map[types.Object]bool {
+	all := map[types.Object]bool{}
+
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			a, ok := n.(*ast.AssignStmt)
+			if !ok || len(a.Rhs) != 1 {
+				return true
+			}
+
+			call, isCall := ast.Unparen(a.Rhs[0]).(*ast.CallExpr)
+			claim, isNamed := a.Lhs[0].(*ast.Ident)
+
+			if isCall && isNamed {
+				if of := callee(pass.TypesInfo, call); of != nil && isFunc(of, core, "Store.Claim") {
+					all[pass.TypesInfo.ObjectOf(claim)] = true
+				}
+			}
+
+			return true
+		})
+	}
+
+	return all
+}
+
+// returnsSettlement reports a failure that is returned as a success.
+func returnsSettlement(pass *analysis.Pass, r *ast.ReturnStmt, own map[types.Object]bool) {
+	if len(r.Results) == 0 {
+		return
+	}
+
+	call, ok := ast.Unparen(r.Results[len(r.Results)-1]).(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 || isNil(pass.TypesInfo, call.Args[1]) {
+		return
+	}
+
+	of := callee(pass.TypesInfo, call)
+	if of == nil || !isFunc(of, core, "Claim.Release", "Claim.Fail") {
+		return
+	}
+
+	method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+
+	if claim, ok := ast.Unparen(method.X).(*ast.Ident); ok && own[pass.TypesInfo.ObjectOf(claim)] {
+		report(pass, call, fullName(of)+" returns nil once it is written, so the caller takes the failed work for done: "+
+			"return the cause with it, by errors.Join")
 	}
 }

@@ -3,6 +3,7 @@ package discarded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -49,3 +50,44 @@ func withoutError(ctx context.Context, s *idemddb.Store, pay func(context.Contex
 
 	return receipt
 }
+
+func failed(ctx context.Context, s *idemddb.Store, pay func(context.Context) error) error {
+	claim, record, err := s.Claim(ctx, "p-1", nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	if err := pay(ctx); errors.Is(err, errRefused) {
+		return claim.Fail(ctx, err) // want `Claim.Fail returns nil once it is written, so the caller takes the failed work for done`
+	} else if err != nil {
+		return (claim.Release(ctx, err)) // want `Claim.Release returns nil once it is written, so the caller takes the failed work for done`
+	}
+
+	return claim.Complete(ctx, nil)
+}
+
+func reported(ctx context.Context, s *idemddb.Store, pay func(context.Context) error) error {
+	claim, record, err := s.Claim(ctx, "p-1", nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	if err := pay(ctx); err != nil {
+		return errors.Join(err, claim.Release(ctx, err))
+	}
+
+	if ctx.Err() != nil {
+		return claim.Release(ctx, nil)
+	}
+
+	return claim.Complete(ctx, nil)
+}
+
+// In a wrapper, the wrapper knows that the work failed.
+func wrapped(ctx context.Context) error {
+	claim, _ := idemddb.FromContext(ctx)
+
+	return claim.Release(ctx, errRefused)
+}
+
+var errRefused = errors.New("refused")
