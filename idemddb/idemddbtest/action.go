@@ -6,10 +6,13 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // evaluate returns the value of the right side of a SET.
-func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
+func (b *binding) evaluate(e *expr, it attribute.Item) (types.AttributeValue, error) {
 	switch {
 	case e.kind == sumExpr:
 		return b.sum(e, it)
@@ -29,10 +32,10 @@ func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
 		return v, nil
 	}
 
-	return nil, invalid("The provided expression refers to an attribute that does not exist in the item")
+	return nil, exception.Validation("The provided expression refers to an attribute that does not exist in the item")
 }
 
-func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) {
+func (b *binding) both(e *expr, it attribute.Item) (x, y types.AttributeValue, err error) {
 	if x, err = b.evaluate(e.args[0], it); err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +45,7 @@ func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) 
 	return x, y, err
 }
 
-func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
+func (b *binding) sum(e *expr, it attribute.Item) (types.AttributeValue, error) {
 	x, y, err := b.both(e, it)
 	if err != nil {
 		return nil, err
@@ -57,15 +60,15 @@ func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
 
 	other := n.Value
 	if e.op == "-" {
-		other = negate(other)
+		other = attribute.NegateNumber(other)
 	}
 
-	s, err := addNumbers(m.Value, other)
+	s, err := attribute.AddNumbers(m.Value, other)
 
 	return &types.AttributeValueMemberN{Value: s}, err
 }
 
-func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
+func (b *binding) listAppend(e *expr, it attribute.Item) (types.AttributeValue, error) {
 	x, y, err := b.both(e, it)
 	if err != nil {
 		return nil, err
@@ -87,19 +90,19 @@ func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 		return v, nil
 	}
 
-	if typeOf(old) != typeOf(v) {
+	if attribute.TypeOf(old) != attribute.TypeOf(v) {
 		return nil, errOperandType()
 	}
 
 	switch old := old.(type) {
 	case *types.AttributeValueMemberN:
-		s, err := addNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
+		s, err := attribute.AddNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
 
 		return &types.AttributeValueMemberN{Value: s}, err
 	case *types.AttributeValueMemberSS:
 		return &types.AttributeValueMemberSS{Value: union(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare)}, nil
 	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: union(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers)}, nil
+		return &types.AttributeValueMemberNS{Value: union(old.Value, v.(*types.AttributeValueMemberNS).Value, attribute.CompareNumbers)}, nil
 	case *types.AttributeValueMemberBS:
 		return &types.AttributeValueMemberBS{Value: union(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare)}, nil
 	}
@@ -120,7 +123,7 @@ func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 		return nil, nil
 	}
 
-	if typeOf(old) != typeOf(v) {
+	if attribute.TypeOf(old) != attribute.TypeOf(v) {
 		return nil, errOperandType()
 	}
 
@@ -130,7 +133,7 @@ func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 			return &types.AttributeValueMemberSS{Value: left}, nil
 		}
 	case *types.AttributeValueMemberNS:
-		if left := minus(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers); len(left) > 0 {
+		if left := minus(old.Value, v.(*types.AttributeValueMemberNS).Value, attribute.CompareNumbers); len(left) > 0 {
 			return &types.AttributeValueMemberNS{Value: left}, nil
 		}
 	case *types.AttributeValueMemberBS:
@@ -149,5 +152,5 @@ func minus[T any](a, b []T, compare func(T, T) int) []T {
 }
 
 func errOperandType() error {
-	return invalid("An operand in the update expression has an incorrect data type")
+	return exception.Validation("An operand in the update expression has an incorrect data type")
 }

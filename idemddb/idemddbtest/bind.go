@@ -2,14 +2,18 @@ package idemddbtest
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // binding holds the names and values of a request for its expressions. The values are adopted.
 type binding struct {
 	names  map[string]string
-	values item
+	values attribute.Item
 }
 
 // parsed is an entry of the cache: a condition or an update, with the names and values that it uses.
@@ -53,12 +57,12 @@ func (c cache) parse(expression string, isUpdate bool) parsed {
 }
 
 // bind checks that the expressions use all names and values of the request, and no others.
-func bind(names map[string]string, values item, expressions ...parsed) (*binding, error) {
+func bind(names map[string]string, values attribute.Item, expressions ...parsed) (*binding, error) {
 	if err := checkKeys(names, values, len(expressions) > 0); err != nil {
 		return nil, err
 	}
 
-	adopted, err := adopt(values)
+	adopted, err := attribute.Adopt(values)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +76,7 @@ func bind(names map[string]string, values item, expressions ...parsed) (*binding
 
 		for name := range e.uses {
 			if !defined(name, names, adopted) {
-				return nil, invalid("An expression attribute name or value used in expression is not defined: %s", name)
+				return nil, exception.Validation("An expression attribute name or value used in expression is not defined: %s", name)
 			}
 
 			if i == 0 || !contained(name, expressions[:i]) {
@@ -82,32 +86,32 @@ func bind(names map[string]string, values item, expressions ...parsed) (*binding
 	}
 
 	if used != len(names)+len(values) {
-		return nil, invalid("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
+		return nil, exception.Validation("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
 	}
 
 	return &binding{names: names, values: adopted}, nil
 }
 
 // checkKeys checks the names of placeholders. A nil map is absent; a map that is present may not be empty.
-func checkKeys(names map[string]string, values item, expressions bool) error {
+func checkKeys(names map[string]string, values attribute.Item, expressions bool) error {
 	switch {
 	case !expressions && (names != nil || values != nil):
-		return invalid("ExpressionAttributeNames and ExpressionAttributeValues can only be specified when using expressions")
+		return exception.Validation("ExpressionAttributeNames and ExpressionAttributeValues can only be specified when using expressions")
 	case names != nil && len(names) == 0:
-		return invalid("ExpressionAttributeNames must not be empty")
+		return exception.Validation("ExpressionAttributeNames must not be empty")
 	case values != nil && len(values) == 0:
-		return invalid("ExpressionAttributeValues must not be empty")
+		return exception.Validation("ExpressionAttributeValues must not be empty")
 	}
 
 	for alias, name := range names {
 		if !placeholder(alias, '#') || name == "" {
-			return invalid("ExpressionAttributeNames contains invalid key or value: %q", alias)
+			return exception.Validation("ExpressionAttributeNames contains invalid key or value: %q", alias)
 		}
 	}
 
 	for name := range values {
 		if !placeholder(name, ':') {
-			return invalid("ExpressionAttributeValues contains invalid key: %q", name)
+			return exception.Validation("ExpressionAttributeValues contains invalid key: %q", name)
 		}
 	}
 
@@ -118,7 +122,7 @@ func placeholder(s string, prefix byte) bool {
 	return len(s) > 1 && s[0] == prefix && wordLength(s) == len(s)
 }
 
-func defined(name string, names map[string]string, values item) bool {
+func defined(name string, names map[string]string, values attribute.Item) bool {
 	var ok bool
 	if name[0] == '#' {
 		_, ok = names[name]
@@ -138,17 +142,21 @@ func contained(name string, expressions []parsed) bool {
 }
 
 // value returns the value of an operand of a condition, nil if it is missing.
-func (b *binding) value(e *expr, it item) types.AttributeValue {
+func (b *binding) value(e *expr, it attribute.Item) types.AttributeValue {
 	switch e.kind {
 	case pathExpr:
 		return e.path.resolved(b.names).lookup(it)
 	case valueExpr:
 		return b.values[e.op]
 	case sizeExpr:
-		if n, ok := sizeOf(b.value(e.args[0], it)); ok {
+		if n, ok := attribute.Length(b.value(e.args[0], it)); ok {
 			return integer(n)
 		}
 	}
 
 	return nil
+}
+
+func integer(n int) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 }

@@ -9,9 +9,13 @@ import (
 	"os"
 	"syscall"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // call makes a direct request. It answers as an SDK client does that sends every request once.
@@ -40,7 +44,7 @@ func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
 	case EmptyAnswer, EmptyAnswerApplied:
 		return new(Out), nil
 	case ServerErrorApplied:
-		return nil, answerError(op, errServer())
+		return nil, answerError(op, exception.InternalServer())
 	}
 
 	if err != nil {
@@ -63,4 +67,24 @@ func errConnection(op string) error {
 // errCanceled is the error of a call whose context ended.
 func errCanceled(ctx context.Context, op string) error {
 	return operationError(op, 0, &smithy.CanceledError{Err: ctx.Err()})
+}
+
+// answerError wraps an error of the service as the SDK does.
+func answerError(op string, err error) error {
+	status := http.StatusBadRequest
+	if _, ok := err.(*types.InternalServerError); ok {
+		status = http.StatusInternalServerError
+	}
+
+	return operationError(op, status, err)
+}
+
+func operationError(op string, status int, err error) error {
+	response := &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}}
+
+	return &smithy.OperationError{
+		ServiceID:     dynamodb.ServiceID,
+		OperationName: op,
+		Err:           &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{Response: response, Err: err}},
+	}
 }

@@ -1,18 +1,10 @@
 package idemddbtest
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
-)
 
-const (
-	none         = "None"
-	isOngoing    = "Transaction is ongoing for the item"
-	overProvided = "The level of configured provisioned throughput for the table was exceeded"
-	overCapacity = "Throughput exceeds the current capacity of your table or index"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // evaluateAll returns the outcomes of all writes or, if one of them is not possible, the reasons that cancel the transaction, one
@@ -26,7 +18,7 @@ func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.Cance
 	for i, w := range writes {
 		part := &r.Items[i]
 		outcomes[i], reasons[i] = db.evaluatePart(w, part)
-		canceled = canceled || *reasons[i].Code != none
+		canceled = canceled || exception.IsReason(reasons[i])
 		part.Refused = outcomes[i].refused
 		part.WriteUnits = max(2, int(outcomes[i].cost.transactional().total()))
 		r.Refused = r.Refused || part.Refused
@@ -45,7 +37,7 @@ func possible(writes []*write, reasons []types.CancellationReason) []*write {
 	var all []*write
 
 	for i, w := range writes {
-		if *reasons[i].Code == none {
+		if !exception.IsReason(reasons[i]) {
 			all = append(all, w)
 		}
 	}
@@ -57,11 +49,11 @@ func possible(writes []*write, reasons []types.CancellationReason) []*write {
 // not evaluate the condition of an item that another transaction holds.
 func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.CancellationReason) {
 	reason := part.Fault.reason()
-	if *reason.Code == none && db.holds(w.table, w.id) {
-		reason = reasonOf("TransactionConflict", isOngoing)
+	if !exception.IsReason(reason) && db.holds(w.table, w.id) {
+		reason = exception.ConflictReason()
 	}
 
-	if *reason.Code != none {
+	if exception.IsReason(reason) {
 		return outcome{cost: written(writeUnits(w.table.items[w.id]))}, reason
 	}
 
@@ -74,7 +66,7 @@ func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.Cancellation
 	case part.Err != nil:
 		return outcome{}, Throttle.reason()
 	case err != nil:
-		return o, invalidReason(err)
+		return o, exception.ValidationReason(err)
 	case o.refused:
 		return o, w.refusal(o, part.Fault)
 	}
@@ -82,37 +74,11 @@ func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.Cancellation
 	return o, reason
 }
 
-func reasonOf(code, message string) types.CancellationReason {
-	return types.CancellationReason{Code: &code, Message: &message}
-}
-
 // refusal returns the reason of a write whose condition does not hold.
 func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
-	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
-		reason.Item = copyItem(o.before)
+		return exception.ConditionReason(attribute.CopyItem(o.before))
 	}
 
-	return reason
-}
-
-func invalidReason(err error) types.CancellationReason {
-	if api, ok := errors.AsType[*smithy.GenericAPIError](err); ok {
-		return reasonOf("ValidationError", api.Message)
-	}
-
-	return reasonOf("ValidationError", err.Error())
-}
-
-// cancel returns the error that cancels a transaction for these reasons.
-func cancel(reasons []types.CancellationReason) error {
-	codes := make([]string, len(reasons))
-	for i, reason := range reasons {
-		codes[i] = *reason.Code
-	}
-
-	return &types.TransactionCanceledException{
-		Message:             new("Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]"),
-		CancellationReasons: reasons,
-	}
+	return exception.ConditionReason(nil)
 }

@@ -1,6 +1,16 @@
 package idemddbtest
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+)
+
+const (
+	maxItemSize = 400 << 10
+	writeUnit   = 1 << 10
+	readUnit    = 4 << 10
+)
 
 // consumption is the number of capacity units that a request consumes in its table and in each index.
 type consumption struct {
@@ -63,3 +73,21 @@ func (c consumption) report(want types.ReturnConsumedCapacity, t *table) *types.
 
 	return out
 }
+
+// writeUnits returns the price of a write of an item, or of a write that is refused because of it: one for each KB of its names
+// and values or part of a KB, and at least one. Of the item before a write and the one after it the larger counts. A transaction
+// costs double.
+func writeUnits(it attribute.Item) int { return units(attribute.ItemSize(it), writeUnit) }
+
+// readUnits returns the price of reading this much at once. A read that is not consistent costs half.
+func readUnits(size int, consistent *bool) float64 {
+	n := float64(units(size, readUnit))
+	if consistent != nil && *consistent {
+		return n
+	}
+
+	return n / 2
+}
+
+// units returns how many units this size costs, at least one.
+func units(size, unit int) int { return max(1, (size+unit-1)/unit) }

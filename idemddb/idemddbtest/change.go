@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 )
 
 // Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
@@ -30,7 +32,7 @@ func (db *DB) OnChange(see func(Change)) {
 }
 
 // store replaces an item. A nil item deletes it.
-func (t *table) store(id string, after item, byTimeToLive bool) {
+func (t *table) store(id string, after attribute.Item, byTimeToLive bool) {
 	before := t.items[id]
 
 	if after == nil {
@@ -39,11 +41,11 @@ func (t *table) store(id string, after item, byTimeToLive bool) {
 		t.items[id] = after
 	}
 
-	if t.db.onChange == nil || (before == nil) == (after == nil) && maps.EqualFunc(before, after, equal) {
+	if t.db.onChange == nil || (before == nil) == (after == nil) && maps.EqualFunc(before, after, attribute.Equal) {
 		return
 	}
 
 	t.db.onChange(Change{
-		Table: t.name, Before: copyItem(before), After: copyItem(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
+		Table: t.name, Before: attribute.CopyItem(before), After: attribute.CopyItem(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
 	})
 }

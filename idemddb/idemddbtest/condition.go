@@ -1,10 +1,12 @@
 package idemddbtest
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // check refuses a condition that is wrong for every item: one with operands of a type that their operator never takes.
@@ -41,7 +43,7 @@ func (b *binding) checkFunction(e *expr) error {
 	switch e.op {
 	case "attribute_exists", "attribute_not_exists":
 		if e.args[0].kind != pathExpr {
-			return invalid("Operator or function requires a document path; operator or function: %s", e.op)
+			return exception.Validation("Operator or function requires a document path; operator or function: %s", e.op)
 		}
 
 		return nil
@@ -52,11 +54,11 @@ func (b *binding) checkFunction(e *expr) error {
 
 		t, ok := b.values[e.args[1].op].(*types.AttributeValueMemberS)
 		if !ok {
-			return wrongType(e, typeOf(b.values[e.args[1].op]))
+			return wrongType(e, attribute.TypeOf(b.values[e.args[1].op]))
 		}
 
 		if !oneOf(t.Value, "S N B BOOL NULL SS NS BS L M") {
-			return invalid("Invalid attribute type name found; type: %s", t.Value)
+			return exception.Validation("Invalid attribute type name found; type: %s", t.Value)
 		}
 
 		return nil
@@ -78,13 +80,13 @@ func (b *binding) checkBetween(e *expr) error {
 		return b.checkDistinct(e)
 	}
 
-	order, ok := compare(b.values[e.args[1].op], b.values[e.args[2].op])
+	order, ok := attribute.Compare(b.values[e.args[1].op], b.values[e.args[2].op])
 	if !ok {
-		return invalid("The BETWEEN operator requires same data type for lower and upper bounds")
+		return exception.Validation("The BETWEEN operator requires same data type for lower and upper bounds")
 	}
 
 	if order > 0 {
-		return invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
+		return exception.Validation("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
 	}
 
 	return nil
@@ -95,7 +97,7 @@ func (b *binding) checkDistinct(e *expr) error {
 	first := e.args[0]
 	for _, other := range e.args[1:] {
 		if first.kind == pathExpr && other.kind == pathExpr && first.path.resolved(b.names).compare(other.path.resolved(b.names)) == 0 {
-			return invalid("The first operand must be distinct from the remaining operands for this operator or function; operator: %s", e.op)
+			return exception.Validation("The first operand must be distinct from the remaining operands for this operator or function; operator: %s", e.op)
 		}
 	}
 
@@ -109,7 +111,7 @@ func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 
 		switch o.kind {
 		case valueExpr:
-			t = typeOf(b.values[o.op])
+			t = attribute.TypeOf(b.values[o.op])
 		case sizeExpr:
 			t = "N"
 		default:
@@ -135,11 +137,11 @@ func oneOf(s, words string) bool {
 }
 
 func wrongType(e *expr, t string) error {
-	return invalid("Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.op, t)
+	return exception.Validation("Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.op, t)
 }
 
 // holds evaluates a checked condition for an item; nil is a missing item.
-func (b *binding) holds(e *expr, it item) bool {
+func (b *binding) holds(e *expr, it attribute.Item) bool {
 	switch e.kind {
 	case andExpr:
 		return b.holds(e.args[0], it) && b.holds(e.args[1], it)
@@ -156,7 +158,7 @@ func (b *binding) holds(e *expr, it item) bool {
 	case inExpr:
 		v := b.value(e.args[0], it)
 		for _, a := range e.args[1:] {
-			if equal(v, b.value(a, it)) {
+			if attribute.Equal(v, b.value(a, it)) {
 				return true
 			}
 		}
@@ -167,7 +169,7 @@ func (b *binding) holds(e *expr, it item) bool {
 	return b.function(e, it)
 }
 
-func (b *binding) function(e *expr, it item) bool {
+func (b *binding) function(e *expr, it attribute.Item) bool {
 	v := b.value(e.args[0], it)
 	switch e.op {
 	case "attribute_exists":
@@ -175,11 +177,11 @@ func (b *binding) function(e *expr, it item) bool {
 	case "attribute_not_exists":
 		return v == nil
 	case "attribute_type":
-		return v != nil && typeOf(v) == b.values[e.args[1].op].(*types.AttributeValueMemberS).Value
+		return v != nil && attribute.TypeOf(v) == b.values[e.args[1].op].(*types.AttributeValueMemberS).Value
 	case "begins_with":
-		return beginsWith(v, b.value(e.args[1], it))
+		return attribute.BeginsWith(v, b.value(e.args[1], it))
 	case "contains":
-		return contains(v, b.value(e.args[1], it))
+		return attribute.Contains(v, b.value(e.args[1], it))
 	}
 
 	return false
@@ -190,12 +192,12 @@ func (b *binding) function(e *expr, it item) bool {
 func compares(op string, a, b types.AttributeValue) bool {
 	switch op {
 	case "=":
-		return equal(a, b)
+		return attribute.Equal(a, b)
 	case "<>":
-		return !equal(a, b)
+		return !attribute.Equal(a, b)
 	}
 
-	order, ok := compare(a, b)
+	order, ok := attribute.Compare(a, b)
 	switch {
 	case !ok:
 		return false
@@ -208,8 +210,4 @@ func compares(op string, a, b types.AttributeValue) bool {
 	}
 
 	return order >= 0
-}
-
-func integer(n int) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 }

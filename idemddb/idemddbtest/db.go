@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 )
 
 var _ interface {
@@ -91,7 +92,7 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 		return nil
 	}
 
-	return copyItem(t.items[t.id(k)])
+	return attribute.CopyItem(t.items[t.id(k)])
 }
 
 // Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is
@@ -108,10 +109,10 @@ func (db *DB) Items(table string) []map[string]types.AttributeValue {
 	return t.all()
 }
 
-func (t *table) all() []item {
-	all := make([]item, 0, len(t.items))
+func (t *table) all() []attribute.Item {
+	all := make([]attribute.Item, 0, len(t.items))
 	for _, it := range t.items {
-		all = append(all, copyItem(it))
+		all = append(all, attribute.CopyItem(it))
 	}
 
 	slices.SortFunc(all, t.compareKeys)

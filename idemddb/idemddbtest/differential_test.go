@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
@@ -302,7 +303,7 @@ func normal(it attributes) attributes {
 		return nil
 	}
 
-	out, err := idemddbtest.Adopt(it)
+	out, err := attribute.Adopt(it)
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 const contentType = "application/x-amz-json-1.0"
@@ -86,7 +88,7 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	out, f, err := db.receive(ctx, in)
 	switch {
 	case f == ServerErrorApplied:
-		return errorReply(errServer(), f)
+		return errorReply(exception.InternalServer(), f)
 	case f.breaks():
 		return reply{fault: f}
 	case f == EmptyAnswer, f == EmptyAnswerApplied:

@@ -3,8 +3,12 @@ package idemddbtest
 import (
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // index is a global secondary index. It has an entry for each item that has all of its key attributes.
@@ -17,19 +21,19 @@ type index struct {
 
 func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index, error) {
 	if in.GlobalSecondaryIndexes != nil && len(in.GlobalSecondaryIndexes) == 0 {
-		return nil, invalid("One or more parameter values were invalid: List of GlobalSecondaryIndexes is empty")
+		return nil, exception.Validation("One or more parameter values were invalid: List of GlobalSecondaryIndexes is empty")
 	}
 
 	indexes := make([]*index, 0, len(in.GlobalSecondaryIndexes))
 
 	for _, definition := range in.GlobalSecondaryIndexes {
-		ix := &index{name: text(definition.IndexName)}
+		ix := &index{name: aws.ToString(definition.IndexName)}
 		if !validName(ix.name) {
 			return nil, errName()
 		}
 
 		if slices.ContainsFunc(indexes, func(other *index) bool { return other.name == ix.name }) {
-			return nil, invalid("One or more parameter values were invalid: Duplicate index name: %s", ix.name)
+			return nil, exception.Validation("One or more parameter values were invalid: Duplicate index name: %s", ix.name)
 		}
 
 		var err error
@@ -47,13 +51,15 @@ func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index
 	return indexes, nil
 }
 
+var projectionTypes = []types.ProjectionType{types.ProjectionTypeAll, types.ProjectionTypeKeysOnly, types.ProjectionTypeInclude}
+
 func (ix *index) project(p *types.Projection, tableKey []keyAttribute) error {
-	if p == nil || !oneOf(string(p.ProjectionType), "ALL KEYS_ONLY INCLUDE") {
-		return invalid("One or more parameter values were invalid: Unknown ProjectionType")
+	if p == nil || !slices.Contains(projectionTypes, p.ProjectionType) {
+		return exception.Validation("One or more parameter values were invalid: Unknown ProjectionType")
 	}
 
 	if includes := p.ProjectionType == types.ProjectionTypeInclude; includes != (len(p.NonKeyAttributes) > 0) {
-		return invalid("One or more parameter values were invalid: NonKeyAttributes are those of an INCLUDE")
+		return exception.Validation("One or more parameter values were invalid: NonKeyAttributes are those of an INCLUDE")
 	}
 
 	ix.all = p.ProjectionType == types.ProjectionTypeAll
@@ -67,7 +73,7 @@ func (ix *index) project(p *types.Projection, tableKey []keyAttribute) error {
 }
 
 // entry returns what the index has of an item, nil if the item lacks a key attribute of the index.
-func (ix *index) entry(it item) item {
+func (ix *index) entry(it attribute.Item) attribute.Item {
 	for _, k := range ix.key {
 		if it[k.name] == nil {
 			return nil
@@ -78,7 +84,7 @@ func (ix *index) entry(it item) item {
 		return it
 	}
 
-	entry := make(item, len(ix.projected))
+	entry := make(attribute.Item, len(ix.projected))
 
 	for _, name := range ix.projected {
 		if v, ok := it[name]; ok {
@@ -90,7 +96,7 @@ func (ix *index) entry(it item) item {
 }
 
 // units returns the price of a write in the index. A change of the index's key is a deletion and a write of an entry.
-func (ix *index) units(before, after item) int {
+func (ix *index) units(before, after attribute.Item) int {
 	old, changed := ix.entry(before), ix.entry(after)
 
 	switch {
@@ -102,37 +108,37 @@ func (ix *index) units(before, after item) int {
 		return writeUnits(old)
 	case !ix.sameKey(old, changed):
 		return writeUnits(old) + writeUnits(changed)
-	case equal(&types.AttributeValueMemberM{Value: old}, &types.AttributeValueMemberM{Value: changed}):
+	case attribute.Equal(&types.AttributeValueMemberM{Value: old}, &types.AttributeValueMemberM{Value: changed}):
 		return 0
 	}
 
 	return max(writeUnits(old), writeUnits(changed))
 }
 
-func (ix *index) sameKey(a, b item) bool {
-	return !slices.ContainsFunc(ix.key, func(k keyAttribute) bool { return !equal(a[k.name], b[k.name]) })
+func (ix *index) sameKey(a, b attribute.Item) bool {
+	return !slices.ContainsFunc(ix.key, func(k keyAttribute) bool { return !attribute.Equal(a[k.name], b[k.name]) })
 }
 
 // checkTypes checks the key attributes that an item has. It does so also for an item that lacks one, and is therefore not in the
 // index.
-func (ix *index) checkTypes(it item) error {
+func (ix *index) checkTypes(it attribute.Item) error {
 	for _, k := range ix.key {
-		if v := it[k.name]; v != nil && typeOf(v) != k.typ {
-			return invalid("One or more parameter values were invalid: Type mismatch for Index Key")
+		if v := it[k.name]; v != nil && attribute.TypeOf(v) != k.typ {
+			return exception.Validation("One or more parameter values were invalid: Type mismatch for Index Key")
 		}
 	}
 
 	return nil
 }
 
-func (ix *index) checkSizes(it item) error {
+func (ix *index) checkSizes(it attribute.Item) error {
 	for _, k := range ix.key {
 		switch n := len(keyText(it[k.name])); {
 		case it[k.name] == nil:
 		case n == 0:
-			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", ix.name, k.name)
+			return exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", ix.name, k.name)
 		case n > k.max:
-			return invalid("One or more parameter values were invalid: Size limit exceeded")
+			return exception.Validation("One or more parameter values were invalid: Size limit exceeded")
 		}
 	}
 
@@ -154,7 +160,7 @@ func (ix *index) describe(t *table) types.GlobalSecondaryIndexDescription {
 	for _, it := range t.items {
 		if entry := ix.entry(it); entry != nil {
 			*d.ItemCount++
-			*d.IndexSizeBytes += int64(itemSize(entry))
+			*d.IndexSizeBytes += int64(attribute.ItemSize(entry))
 		}
 	}
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 const (
@@ -21,12 +24,12 @@ type keyAttribute struct {
 
 // keyOf adopts the key of a request, which must have the key attributes and no others. It does not check their types, see
 // checkTypes.
-func (t *table) keyOf(in item) (item, error) {
+func (t *table) keyOf(in attribute.Item) (attribute.Item, error) {
 	if len(in) != len(t.key) {
-		return nil, invalid("The number of conditions on the keys is invalid")
+		return nil, exception.Validation("The number of conditions on the keys is invalid")
 	}
 
-	key, err := adopt(in)
+	key, err := attribute.Adopt(in)
 	if err != nil {
 		return nil, err
 	}
@@ -34,18 +37,18 @@ func (t *table) keyOf(in item) (item, error) {
 	return key, t.checkKey(key)
 }
 
-func (t *table) checkKey(it item) error {
+func (t *table) checkKey(it attribute.Item) error {
 	for _, k := range t.key {
 		v, ok := it[k.name]
 		if !ok {
-			return invalid("One of the required keys was not given a value")
+			return exception.Validation("One of the required keys was not given a value")
 		}
 
 		switch n := len(keyText(v)); {
 		case n == 0:
-			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
+			return exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
 		case n > k.max:
-			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
+			return exception.Validation("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
 		}
 	}
 
@@ -54,10 +57,10 @@ func (t *table) checkKey(it item) error {
 
 // checkTypes checks the types of the key attributes. It is not a part of checkKey, because DynamoDB cancels a transaction for a
 // key of the wrong type and names the item, but refuses the whole request for any other fault of a key.
-func (t *table) checkTypes(it item) error {
+func (t *table) checkTypes(it attribute.Item) error {
 	for _, k := range t.key {
-		if typeOf(it[k.name]) != k.typ {
-			return invalid("One or more parameter values were invalid: Type mismatch for key")
+		if attribute.TypeOf(it[k.name]) != k.typ {
+			return exception.Validation("One or more parameter values were invalid: Type mismatch for key")
 		}
 	}
 
@@ -65,8 +68,8 @@ func (t *table) checkTypes(it item) error {
 }
 
 // keyPart returns the key attributes of an item.
-func (t *table) keyPart(it item) item {
-	key := make(item, len(t.key))
+func (t *table) keyPart(it attribute.Item) attribute.Item {
+	key := make(attribute.Item, len(t.key))
 	for _, k := range t.key {
 		if v, ok := it[k.name]; ok {
 			key[k.name] = v
@@ -77,7 +80,7 @@ func (t *table) keyPart(it item) item {
 }
 
 // id identifies an item in its table. It begins with the length of the partition key, so that "a", "bc" and "ab", "c" differ.
-func (t *table) id(it item) string {
+func (t *table) id(it attribute.Item) string {
 	first := keyText(it[t.key[0].name])
 	if len(t.key) == 1 {
 		return first
@@ -97,9 +100,9 @@ func (t *table) isKey(name string) bool {
 }
 
 // compareKeys orders items by their partition keys, then by their sort keys.
-func (t *table) compareKeys(a, b item) int {
+func (t *table) compareKeys(a, b attribute.Item) int {
 	for _, k := range t.key {
-		if order, _ := compare(a[k.name], b[k.name]); order != 0 {
+		if order, _ := attribute.Compare(a[k.name], b[k.name]); order != 0 {
 			return order
 		}
 	}

@@ -1,6 +1,11 @@
 package idemddbtest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+)
 
 // checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort
 // key.
@@ -14,14 +19,14 @@ func (s source) checkKeyCondition(b *binding, e *expr) error {
 		case err != nil:
 			return err
 		case seen[k.name]:
-			return invalid("KeyConditionExpressions must only contain one condition per key")
+			return exception.Validation("KeyConditionExpressions must only contain one condition per key")
 		}
 
 		seen[k.name] = true
 	}
 
 	if !seen[s.key()[0].name] {
-		return invalid("Query condition missed key schema element: %s", s.key()[0].name)
+		return exception.Validation("Query condition missed key schema element: %s", s.key()[0].name)
 	}
 
 	return nil
@@ -40,7 +45,7 @@ func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 	switch {
 	case e.kind == compareExpr && e.op != "<>", e.kind == betweenExpr, e.kind == functionExpr && e.op == "begins_with":
 	default:
-		return k, invalid("Invalid operator used in KeyConditionExpression: %s", e.op)
+		return k, exception.Validation("Invalid operator used in KeyConditionExpression: %s", e.op)
 	}
 
 	operand, values, err := keyOperands(e)
@@ -54,19 +59,19 @@ func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 
 	switch {
 	case i < 0:
-		return k, invalid("Query condition missed key schema element")
+		return k, exception.Validation("Query condition missed key schema element")
 	case i == 0 && (e.kind != compareExpr || e.op != "="):
-		return k, invalid("Query key condition not supported")
+		return k, exception.Validation("Query key condition not supported")
 	}
 
 	k = s.key()[i]
 
 	for _, value := range values {
 		switch v := b.values[value.op]; {
-		case typeOf(v) != k.typ:
-			return k, invalid("One or more parameter values were invalid: Condition parameter type does not match schema type")
+		case attribute.TypeOf(v) != k.typ:
+			return k, exception.Validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
 		case keyText(v) == "" && e.kind != functionExpr:
-			return k, invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
+			return k, exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
 		}
 	}
 
@@ -80,14 +85,14 @@ func keyOperands(e *expr) (operand *expr, values []*expr, err error) {
 		case a.kind == valueExpr:
 			values = append(values, a)
 		case a.kind != pathExpr, len(a.path) != 1, operand != nil, i > 0 && e.kind != compareExpr:
-			return nil, nil, invalid("Invalid condition in KeyConditionExpression: one attribute of the key, and values")
+			return nil, nil, exception.Validation("Invalid condition in KeyConditionExpression: one attribute of the key, and values")
 		default:
 			operand = a
 		}
 	}
 
 	if operand == nil {
-		return nil, nil, invalid("Invalid condition in KeyConditionExpression: No key attribute specified")
+		return nil, nil, exception.Validation("Invalid condition in KeyConditionExpression: No key attribute specified")
 	}
 
 	return operand, values, nil

@@ -1,6 +1,10 @@
 package idemddbtest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+)
 
 // token is a word (a name, keyword, #alias or :value), a number or a symbol; in a statement also a quoted name or string. The
 // last token of a text is empty.
@@ -96,5 +100,5 @@ func syntaxError(token string) error {
 		token = "<EOF>"
 	}
 
-	return invalid("Syntax error; token: %q", token)
+	return exception.Validation("Syntax error; token: %q", token)
 }

@@ -1,6 +1,10 @@
 package idemddbtest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+)
 
 // lexStatement is lex for PartiQL: with names in double quotes, strings in single quotes, and parameters.
 func lexStatement(s string) ([]token, error) {
@@ -14,7 +18,7 @@ func lexStatement(s string) ([]token, error) {
 
 		n, t := lexStatementOne(s[i:])
 		if n == 0 {
-			return nil, invalid("Statement wasn't well formed, can't be processed, at %q: %s", s[i:i+1], s)
+			return nil, exception.Validation("Statement wasn't well formed, can't be processed, at %q: %s", s[i:i+1], s)
 		}
 
 		t.at = i

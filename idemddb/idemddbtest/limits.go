@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
@@ -121,7 +122,5 @@ func (t *table) throttled(reason, index string) error {
 		arn += "/index/" + index
 	}
 
-	return &types.ProvisionedThroughputExceededException{
-		Message: new(overProvided), ThrottlingReasons: []types.ThrottlingReason{{Reason: &reason, Resource: &arn}},
-	}
+	return exception.ThroughputExceeded(types.ThrottlingReason{Reason: &reason, Resource: &arn})
 }

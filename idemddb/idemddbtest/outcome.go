@@ -2,11 +2,14 @@ package idemddbtest
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
 type outcome struct {
-	before, after item // nil is a missing item
+	before, after attribute.Item // nil is a missing item
 	cost          consumption
 	refused       bool
 }
@@ -39,9 +42,9 @@ func (w *write) evaluate() (outcome, error) {
 	case deleteWrite:
 	}
 
-	size := itemSize(o.after)
+	size := attribute.ItemSize(o.after)
 	if err == nil && size > maxItemSize {
-		err = invalid("Item size to update has exceeded the maximum allowed size")
+		err = exception.Validation("Item size to update has exceeded the maximum allowed size")
 	}
 
 	if err != nil {
@@ -69,7 +72,7 @@ func (w *write) checkTypes() error {
 }
 
 // checkIndexed checks what an update has made of the keys of indexes.
-func (t *table) checkIndexed(it item) error {
+func (t *table) checkIndexed(it attribute.Item) error {
 	for _, ix := range t.indexes {
 		if err := ix.checkTypes(it); err != nil {
 			return err
@@ -84,8 +87,8 @@ func (t *table) checkIndexed(it item) error {
 }
 
 // cost returns the price of a write in the table and in its indexes. In the table the larger of the two items counts.
-func (t *table) cost(before, after item) consumption {
-	c := written(units(max(itemSize(before), itemSize(after)), writeUnit))
+func (t *table) cost(before, after attribute.Item) consumption {
+	c := written(units(max(attribute.ItemSize(before), attribute.ItemSize(after)), writeUnit))
 
 	for _, ix := range t.indexes {
 		if n := ix.units(before, after); n > 0 {
@@ -96,10 +99,10 @@ func (t *table) cost(before, after item) consumption {
 	return c
 }
 
-func (w *write) updated(before item) (item, error) {
+func (w *write) updated(before attribute.Item) (attribute.Item, error) {
 	for _, p := range w.paths {
 		if w.table.isKey(p[0].name) {
-			return nil, invalid("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].name)
+			return nil, exception.Validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].name)
 		}
 	}
 
@@ -115,12 +118,12 @@ func (w *write) updated(before item) (item, error) {
 }
 
 // attributes returns what the answer carries of the item; nil if that is nothing.
-func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
+func (o outcome) attributes(rv types.ReturnValue, paths []path) attribute.Item {
 	switch rv {
 	case types.ReturnValueAllOld:
-		return copyItem(o.before)
+		return attribute.CopyItem(o.before)
 	case types.ReturnValueAllNew:
-		return copyItem(o.after)
+		return attribute.CopyItem(o.after)
 	case types.ReturnValueUpdatedOld:
 		return touched(o.before, paths)
 	case types.ReturnValueUpdatedNew:
@@ -132,8 +135,8 @@ func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 }
 
 // touched returns the whole top-level attribute of each path that exists, as DynamoDB Local does.
-func touched(it item, paths []path) item {
-	var out item
+func touched(it attribute.Item, paths []path) attribute.Item {
+	var out attribute.Item
 
 	for _, p := range paths {
 		if p.lookup(it) == nil {
@@ -141,15 +144,15 @@ func touched(it item, paths []path) item {
 		}
 
 		if out == nil {
-			out = item{}
+			out = attribute.Item{}
 		}
 
-		out[p[0].name] = copyValue(it[p[0].name])
+		out[p[0].name] = attribute.CopyValue(it[p[0].name])
 	}
 
 	return out
 }
 
 func errLegacy() error {
-	return invalid("idemddbtest: AttributeUpdates and Expected, the parameters from before expressions, are not supported")
+	return exception.Validation("idemddbtest: AttributeUpdates and Expected, the parameters from before expressions, are not supported")
 }

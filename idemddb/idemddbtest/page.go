@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // maxPage is the size at which a Query or a Scan stops to read. What the filter leaves out counts, too.
@@ -12,23 +15,23 @@ const maxPage = 1 << 20
 // page is what one Query or Scan reads of its source.
 type page struct {
 	source     source
-	match      func(item) bool // the key condition, or the segment
-	filter     func(item) bool // nil: everything that was read is returned
+	match      func(attribute.Item) bool // the key condition, or the segment
+	filter     func(attribute.Item) bool // nil: everything that was read is returned
 	backward   bool
 	limit      *int32
-	start      item
+	start      attribute.Item
 	selects    types.Select
 	consistent *bool
 }
 
 // reading is what a page has found.
 type reading struct {
-	items   []item // nil if they are only counted
+	items   []attribute.Item // nil if they are only counted
 	count   int32
 	scanned int32
-	last    item // the position at which the next page begins; nil at the end
+	last    attribute.Item // the position at which the next page begins; nil at the end
 	cost    consumption
-	first   item // the first entry; nil if there is none
+	first   attribute.Item // the first entry; nil if there is none
 }
 
 // charge takes the units of a page.
@@ -50,13 +53,13 @@ func (p *page) check() error {
 
 	switch {
 	case p.limit != nil && *p.limit < 1:
-		return invalid("Limit must be greater than or equal to 1")
+		return exception.Validation("Limit must be greater than or equal to 1")
 	case p.selects == types.SelectAllAttributes && ix != nil && !ix.all:
-		return invalid("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
+		return exception.Validation("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
 	case p.selects == types.SelectAllProjectedAttributes && ix == nil:
-		return invalid("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
-	case !oneOf(string(p.selects), "ALL_ATTRIBUTES ALL_PROJECTED_ATTRIBUTES COUNT") && p.selects != "":
-		return invalid("idemddbtest: Select %q is not supported", p.selects)
+		return exception.Validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+	case !slices.Contains([]types.Select{"", types.SelectAllAttributes, types.SelectAllProjectedAttributes, types.SelectCount}, p.selects):
+		return exception.Validation("idemddbtest: Select %q is not supported", p.selects)
 	}
 
 	return nil
@@ -64,11 +67,11 @@ func (p *page) check() error {
 
 // read reads the page. As in DynamoDB Local a page that has reached its limit has a LastEvaluatedKey, even if nothing follows.
 func (p *page) read() reading {
-	out := reading{items: []item{}}
+	out := reading{items: []attribute.Item{}}
 	size := 0
 
 	for _, entry := range p.entries() {
-		if size += itemSize(entry); out.first == nil {
+		if size += attribute.ItemSize(entry); out.first == nil {
 			out.first = entry
 		}
 
@@ -76,7 +79,7 @@ func (p *page) read() reading {
 
 		if p.filter == nil || p.filter(entry) {
 			out.count++
-			out.items = append(out.items, copyItem(entry))
+			out.items = append(out.items, attribute.CopyItem(entry))
 		}
 
 		if p.limit != nil && out.scanned == *p.limit || size >= maxPage {
@@ -96,7 +99,7 @@ func (p *page) read() reading {
 }
 
 // entries returns the entries behind the start, in the order in which the page reads them.
-func (p *page) entries() []item {
+func (p *page) entries() []attribute.Item {
 	all := p.source.entries(p.match)
 	if p.backward {
 		slices.Reverse(all)
@@ -106,17 +109,17 @@ func (p *page) entries() []item {
 		return all
 	}
 
-	return slices.DeleteFunc(all, func(entry item) bool {
+	return slices.DeleteFunc(all, func(entry attribute.Item) bool {
 		order := p.source.compare(entry, p.start)
 
 		return order == 0 || (order < 0) != p.backward
 	})
 }
 
-func (p *page) position(entry item) item {
-	position := item{}
+func (p *page) position(entry attribute.Item) attribute.Item {
+	position := attribute.Item{}
 	for _, k := range p.source.position() {
-		position[k.name] = copyValue(entry[k.name])
+		position[k.name] = attribute.CopyValue(entry[k.name])
 	}
 
 	return position

@@ -1,5 +1,7 @@
 package idemddbtest
 
+import "github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+
 // expr is a node of a parsed expression. It holds no names and values of a request, so that an expression is parsed once for all
 // requests.
 type expr struct {
@@ -40,11 +42,11 @@ const maxExpression = 4096
 
 func newParser(s string) (*parser, error) {
 	if s == "" {
-		return nil, invalid("The expression can not be empty")
+		return nil, exception.Validation("The expression can not be empty")
 	}
 
 	if len(s) > maxExpression {
-		return nil, invalid("Expression size has exceeded the maximum allowed size")
+		return nil, exception.Validation("Expression size has exceeded the maximum allowed size")
 	}
 
 	tokens, err := lex(s)
@@ -161,7 +163,7 @@ func (p *parser) in(e *expr) (*expr, error) {
 func (p *parser) operandOnly() (*expr, error) {
 	e, err := p.primary()
 	if err == nil && !e.operand() {
-		return nil, invalid("The function is not allowed to be used this way in an expression")
+		return nil, exception.Validation("The function is not allowed to be used this way in an expression")
 	}
 
 	return e, err
@@ -195,7 +197,7 @@ func (p *parser) closeGroup(from int) error {
 	p.group.from, p.group.to = from, len(p.tokens)
 
 	if redundant {
-		return invalid("The expression has redundant parentheses")
+		return exception.Validation("The expression has redundant parentheses")
 	}
 
 	return nil
@@ -207,7 +209,7 @@ var conditionFunctions = map[string]int{
 }
 
 func wrongCount(function string) error {
-	return invalid("Incorrect number of operands for operator or function; operator or function: %s", function)
+	return exception.Validation("Incorrect number of operands for operator or function; operator or function: %s", function)
 }
 
 func (p *parser) function() (*expr, error) {
@@ -220,7 +222,7 @@ func (p *parser) function() (*expr, error) {
 
 	count, ok := conditionFunctions[name]
 	if !ok {
-		return nil, invalid("Invalid function name; function: %s", name)
+		return nil, exception.Validation("Invalid function name; function: %s", name)
 	}
 
 	if len(args) != count {

@@ -3,6 +3,8 @@ package idemddbtest
 import (
 	"strconv"
 	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // leaf parses a :value or a path.
@@ -55,7 +57,7 @@ func (p *parser) name() (step, error) {
 	case t.kind != wordToken:
 		return step{}, p.unexpected()
 	case reserved(t.text):
-		return step{}, invalid("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+		return step{}, exception.Validation("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
 	}
 
 	return step{name: p.next().text}, nil
@@ -68,7 +70,7 @@ func (p *parser) index() (step, error) {
 
 	i, err := strconv.ParseInt(p.next().text, 10, 32)
 	if err != nil {
-		return step{}, invalid("List index is not within the allowable range")
+		return step{}, exception.Validation("List index is not within the allowable range")
 	}
 
 	if !p.take("]") {

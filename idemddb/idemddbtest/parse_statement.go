@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // statement is a parsed statement. An UPDATE has the condition and the update of an UpdateItem, an INSERT the attributes of a
@@ -20,8 +23,8 @@ type statement struct {
 	attributes []named // of an INSERT
 	equalities []named // that the condition demands
 	returning  bool
-	parameters []string // placeholders, in order
-	literals   item     // by placeholder
+	parameters []string       // placeholders, in order
+	literals   attribute.Item // by placeholder
 	err        error
 }
 
@@ -51,10 +54,10 @@ func (c statementCache) parse(s string) *statement {
 // error.
 func (st *statement) bind(parameters []types.AttributeValue) (*binding, error) {
 	if len(parameters) < len(st.parameters) {
-		return nil, invalid("Number of parameters in request and statement don't match.")
+		return nil, exception.Validation("Number of parameters in request and statement don't match.")
 	}
 
-	values := make(item, len(st.parameters)+len(st.literals))
+	values := make(attribute.Item, len(st.parameters)+len(st.literals))
 	maps.Copy(values, st.literals)
 
 	for i, placeholder := range st.parameters {
@@ -78,11 +81,11 @@ func (st *statement) values(parameters []types.AttributeValue) func(placeholder 
 }
 
 func errNoKeyEquality() error {
-	return invalid("Where clause does not contain a mandatory equality on all key attributes")
+	return exception.Validation("Where clause does not contain a mandatory equality on all key attributes")
 }
 
 func unsupported(what string) error {
-	return invalid("idemddbtest does not support %s in a statement", what)
+	return exception.Validation("idemddbtest does not support %s in a statement", what)
 }
 
 // statementParser parses PartiQL into the nodes of expressions.
@@ -112,7 +115,7 @@ func parseStatement(source string) *statement {
 	case "DELETE", "EXISTS":
 		st.err = unsupported(st.verb)
 	default:
-		st.err = invalid("Invalid operation. Only select, insert, update and delete operations are valid")
+		st.err = exception.Validation("Invalid operation. Only select, insert, update and delete operations are valid")
 	}
 
 	return st
@@ -158,9 +161,9 @@ func (p *statementParser) tuple() error {
 		case name.kind != stringToken || !p.take(":"):
 			return p.unexpected()
 		case name.text == "":
-			return invalid("Path component cannot be an empty string")
+			return exception.Validation("Path component cannot be an empty string")
 		case seen[name.text]:
-			return invalid("Duplicate keys in tuple. Key: %s", name.text)
+			return exception.Validation("Duplicate keys in tuple. Key: %s", name.text)
 		}
 
 		seen[name.text] = true
@@ -329,7 +332,7 @@ func (p *statementParser) name() (string, error) {
 	case t.kind == nameToken, t.kind == wordToken && !reserved(t.text) && !strings.EqualFold(t.text, "MISSING"):
 		return p.next().text, nil
 	case t.kind == wordToken:
-		return "", invalid("idemddbtest wants reserved words quoted where they are names: %q", t.text)
+		return "", exception.Validation("idemddbtest wants reserved words quoted where they are names: %q", t.text)
 	}
 
 	return "", p.unexpected()
@@ -344,5 +347,5 @@ func (p *statementParser) end() error {
 }
 
 func (p *statementParser) unexpected() error {
-	return invalid("Statement wasn't well formed, can't be processed, at %q: %s", p.peek().text, p.source)
+	return exception.Validation("Statement wasn't well formed, can't be processed, at %q: %s", p.peek().text, p.source)
 }

@@ -1,6 +1,10 @@
 package idemddbtest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+)
 
 // update is a parsed update expression.
 type update struct {
@@ -33,7 +37,7 @@ func parseUpdate(s string) (*update, map[string]struct{}, error) {
 		}
 
 		if seen[clause] {
-			return nil, nil, invalid("The %q section can only be used once in an update expression", clause)
+			return nil, nil, exception.Validation("The %q section can only be used once in an update expression", clause)
 		}
 
 		seen[clause] = true
@@ -164,11 +168,11 @@ func (p *parser) setFunction() (*expr, error) {
 	case err != nil:
 		return nil, err
 	case name != "if_not_exists" && name != "list_append":
-		return nil, invalid("Invalid function name; function: %s", name)
+		return nil, exception.Validation("Invalid function name; function: %s", name)
 	case len(args) != 2:
 		return nil, wrongCount(name)
 	case name == "if_not_exists" && args[0].kind != pathExpr:
-		return nil, invalid("Operator or function requires a document path; operator or function: %s", name)
+		return nil, exception.Validation("Operator or function requires a document path; operator or function: %s", name)
 	}
 
 	return &expr{kind: setFunctionExpr, op: name, args: args}, inner(args...)
@@ -178,7 +182,7 @@ func (p *parser) setFunction() (*expr, error) {
 func inner(operands ...*expr) error {
 	for _, o := range operands {
 		if o.kind == setFunctionExpr && o.op == "list_append" {
-			return invalid("The function is not allowed to be used this way in an expression; function: list_append")
+			return exception.Validation("The function is not allowed to be used this way in an expression; function: list_append")
 		}
 	}
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 func (p *statementParser) or() (*expr, error)  { return p.chain("OR", orExpr, p.and) }
@@ -66,7 +69,7 @@ func (p *statementParser) is(left *expr) (*expr, error) {
 
 	switch {
 	case left.kind != pathExpr:
-		return nil, invalid("The left hand side argument to IS must be a Variable Reference, Literal, or Path")
+		return nil, exception.Validation("The left hand side argument to IS must be a Variable Reference, Literal, or Path")
 	case !p.takeWord("MISSING"):
 		return nil, unsupported("IS " + p.peek().text)
 	}
@@ -119,7 +122,7 @@ func (p *statementParser) value() (*expr, bool) {
 	case stringToken, numberToken:
 		var v types.AttributeValue = &types.AttributeValueMemberS{Value: t.text}
 		if t.kind == numberToken {
-			n, err := canonical(t.text)
+			n, err := attribute.CanonicalNumber(t.text)
 			if err != nil {
 				return nil, false
 			}
@@ -128,7 +131,7 @@ func (p *statementParser) value() (*expr, bool) {
 		}
 
 		if st.literals == nil {
-			st.literals = item{}
+			st.literals = attribute.Item{}
 		}
 
 		st.literals[placeholder] = v
@@ -148,7 +151,7 @@ func (p *statementParser) path() (path, error) {
 	}
 
 	if name == "" {
-		return nil, invalid("Path component cannot be an empty string")
+		return nil, exception.Validation("Path component cannot be an empty string")
 	}
 
 	if t := p.peek().text; p.peek().kind == symbolToken && (t == "." || t == "[") {
@@ -156,7 +159,7 @@ func (p *statementParser) path() (path, error) {
 	}
 
 	if name[0] == '#' { // the service answers so, too
-		return nil, invalid("An expression attribute name used in the document path is not defined; attribute name: %s", name)
+		return nil, exception.Validation("An expression attribute name used in the document path is not defined; attribute name: %s", name)
 	}
 
 	return path{{name: name}}, nil

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // path names a place in an item, such as a.b[0].#c.
@@ -40,7 +43,7 @@ func (p path) resolved(names map[string]string) path {
 }
 
 // lookup returns the value at a resolved path, nil if there is none.
-func (p path) lookup(it item) types.AttributeValue {
+func (p path) lookup(it attribute.Item) types.AttributeValue {
 	v := it[p[0].name]
 	for _, s := range p[1:] {
 		v = s.child(v)
@@ -96,7 +99,7 @@ func (p path) compare(q path) int {
 func (p path) clash(q path) error {
 	for i := range min(len(p), len(q)) {
 		if p[i].isIndex() != q[i].isIndex() {
-			return invalid("Two document paths conflict with each other; must remove or rewrite one of these paths")
+			return exception.Validation("Two document paths conflict with each other; must remove or rewrite one of these paths")
 		}
 
 		if p[i] != q[i] {
@@ -104,5 +107,5 @@ func (p path) clash(q path) error {
 		}
 	}
 
-	return invalid("Two document paths overlap with each other; must remove or rewrite one of these paths")
+	return exception.Validation("Two document paths overlap with each other; must remove or rewrite one of these paths")
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // Query returns the items of a table or of a global secondary index that have one partition key, in the order of their sort keys.
@@ -23,9 +26,9 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 
 	switch {
 	case in.ProjectionExpression != nil || in.AttributesToGet != nil || in.KeyConditions != nil || in.QueryFilter != nil || in.ConditionalOperator != "":
-		return nil, invalid("idemddbtest: Query: projections, and the parameters from before expressions, are not supported")
+		return nil, exception.Validation("idemddbtest: Query: projections, and the parameters from before expressions, are not supported")
 	case in.KeyConditionExpression == nil:
-		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+		return nil, exception.Validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
 
 	p, err := db.pageOf(s, in)
@@ -38,7 +41,7 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 	}
 
 	if p.start != nil && !p.match(p.start) {
-		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
+		return nil, exception.Validation("The provided starting key is outside query boundaries based on provided conditions")
 	}
 
 	found := p.read()
@@ -85,7 +88,7 @@ type readExpressions struct {
 }
 
 // bindReading parses and binds the expressions.
-func (db *DB) bindReading(condition, filter *string, names map[string]string, values item) (r readExpressions, err error) {
+func (db *DB) bindReading(condition, filter *string, names map[string]string, values attribute.Item) (r readExpressions, err error) {
 	var used []parsed
 
 	for _, e := range []*string{condition, filter} {
@@ -116,12 +119,12 @@ func (db *DB) bindReading(condition, filter *string, names map[string]string, va
 }
 
 // matcher returns a function that evaluates the expression, nil for a missing expression.
-func (b *binding) matcher(e *expr) func(item) bool {
+func (b *binding) matcher(e *expr) func(attribute.Item) bool {
 	if e == nil {
 		return nil
 	}
 
-	return func(it item) bool { return b.holds(e, it) }
+	return func(it attribute.Item) bool { return b.holds(e, it) }
 }
 
 // checkFilter refuses the filter of a Query if it names a key attribute, or an attribute that the index does not project.
@@ -135,9 +138,9 @@ func (s source) checkFilter(b *binding, e *expr) error {
 
 		switch {
 		case slices.ContainsFunc(s.key(), func(k keyAttribute) bool { return k.name == name }):
-			return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
+			return exception.Validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
 		case s.index != nil && !s.index.all && !slices.Contains(s.index.projected, name):
-			return invalid("One or more parameter values were invalid: Secondary index %s does not project one or more filter attributes: [%s]", s.index.name, name)
+			return exception.Validation("One or more parameter values were invalid: Secondary index %s does not project one or more filter attributes: [%s]", s.index.name, name)
 		}
 	}
 

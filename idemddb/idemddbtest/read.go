@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // GetItem reads an item. Reads are always consistent here. ProjectionExpression is not supported.
@@ -18,7 +21,7 @@ func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemO
 	}
 
 	if in.ProjectionExpression != nil || in.AttributesToGet != nil {
-		return nil, invalid("idemddbtest: GetItem: projections are not supported")
+		return nil, exception.Validation("idemddbtest: GetItem: projections are not supported")
 	}
 
 	key, err := t.keyOf(in.Key)
@@ -31,7 +34,7 @@ func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemO
 	}
 
 	it := t.items[t.id(key)]
-	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+	cost := consumption{table: readUnits(attribute.ItemSize(it), in.ConsistentRead)}
 
 	if err := t.chargeRead("", key[t.key[0].name], cost.total()); err != nil {
 		return nil, err
@@ -39,15 +42,5 @@ func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemO
 
 	r.ReadUnits = cost.total()
 
-	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
-}
-
-// readUnits returns the price of reading this much at once. A read that is not consistent costs half.
-func readUnits(size int, consistent *bool) float64 {
-	n := float64(units(size, readUnit))
-	if consistent != nil && *consistent {
-		return n
-	}
-
-	return n / 2
+	return &dynamodb.GetItemOutput{Item: attribute.CopyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
 }

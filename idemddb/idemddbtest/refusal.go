@@ -5,17 +5,19 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // refusal is the error with which the service answers a request with this fault and applies nothing; nil for other faults.
 func (f Fault) refusal(r Request) error {
 	switch f {
 	case Throttle:
-		return &types.ProvisionedThroughputExceededException{Message: new(overProvided)}
+		return exception.ThroughputExceeded()
 	case ThrottleAccount:
-		return errThrottled()
+		return exception.Throttled()
 	case ServerError:
-		return errServer()
+		return exception.InternalServer()
 	case AccessDenied:
 		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "User is not authorized to perform: dynamodb:" + r.action()}
 	case TransactionConflict:
@@ -25,7 +27,7 @@ func (f Fault) refusal(r Request) error {
 			return nil // the last part of the transaction gets it
 		}
 
-		return errThrottled()
+		return exception.Throttled()
 	case CanceledWithoutReasons:
 		if r.Operation == transactWrite {
 			return &types.TransactionCanceledException{Message: new("Transaction cancelled")}
@@ -33,7 +35,7 @@ func (f Fault) refusal(r Request) error {
 
 		return r.conflict()
 	case TransactionInProgress:
-		return errInProgress()
+		return exception.TransactionInProgress()
 	case ReplicatedWriteConflict:
 		return &types.ReplicatedWriteConflictException{Message: new("Another Region is writing this item")}
 	}
@@ -50,7 +52,7 @@ func (f Fault) statementRefusal(r Request) error {
 		return f.refusal(r)
 	}
 
-	return invalid("idemddbtest: %s is not a fault of a statement", f)
+	return exception.Validation("idemddbtest: %s is not a fault of a statement", f)
 }
 
 // action is the IAM action that the request needs. A call of statements needs the action of each; the first one is denied.
@@ -79,32 +81,24 @@ func (r Request) conflict() error {
 		return nil
 	}
 
-	return errConflict()
+	return exception.Conflict()
 }
-
-func errConflict() error { return &types.TransactionConflictException{Message: new(isOngoing)} }
 
 // reason returns the reason with which a part with this fault cancels its transaction. Its code is None if the fault does not.
 func (f Fault) reason() types.CancellationReason {
 	switch f {
 	case None, ConditionWithoutItem:
-		return types.CancellationReason{Code: new(none)}
+		return exception.NoReason()
 	case TransactionConflict:
-		return reasonOf("TransactionConflict", isOngoing)
+		return exception.ConflictReason()
 	case Throttle:
-		return reasonOf("ProvisionedThroughputExceeded", overProvided)
+		return exception.ThroughputReason()
 	case ThrottleAccount:
-		return reasonOf("ThrottlingError", overCapacity)
+		return exception.ThrottledReason()
 	}
 
-	return reasonOf("ValidationError", "idemddbtest: "+string(f)+" is not a fault of a part")
+	return exception.ValidationReason(exception.Validation("idemddbtest: %s is not a fault of a part", f))
 }
-
-func errThrottled() error {
-	return &types.ThrottlingException{Message: new("Rate of requests exceeds the allowed throughput")}
-}
-
-func errServer() error { return &types.InternalServerError{Message: new("Internal server error")} }
 
 // stripItem takes the items out of a refusal.
 func stripItem(err error) {

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 )
 
 // Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent:
@@ -51,7 +54,7 @@ func (db *DB) ResetRequests() {
 }
 
 func (r Request) clone() Request {
-	r.Key = copyItem(r.Key)
+	r.Key = attribute.CopyItem(r.Key)
 
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
@@ -148,7 +151,7 @@ func (db *DB) describe(in any) Request {
 	switch in := in.(type) {
 	case *dynamodb.UpdateItemInput:
 		db.describeItem(&r, in.TableName, in.Key, in.ConditionExpression)
-		r.Update = text(in.UpdateExpression)
+		r.Update = aws.ToString(in.UpdateExpression)
 	case *dynamodb.PutItemInput:
 		db.describeItem(&r, in.TableName, db.keyIn(in.TableName, in.Item), in.ConditionExpression)
 	case *dynamodb.DeleteItemInput:
@@ -156,9 +159,9 @@ func (db *DB) describe(in any) Request {
 	case *dynamodb.GetItemInput:
 		db.describeItem(&r, in.TableName, in.Key, nil)
 	case *dynamodb.QueryInput:
-		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.KeyConditionExpression)
+		r.Table, r.Index, r.Condition = tableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.KeyConditionExpression)
 	case *dynamodb.ScanInput:
-		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.FilterExpression)
+		r.Table, r.Index, r.Condition = tableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.FilterExpression)
 	case *dynamodb.CreateTableInput:
 		r.Table = tableName(in.TableName)
 	case *dynamodb.DescribeTableInput:
@@ -182,7 +185,7 @@ func (db *DB) describe(in any) Request {
 func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 	switch {
 	case part.Update != nil:
-		r.Operation, r.Update = "Update", text(part.Update.UpdateExpression)
+		r.Operation, r.Update = "Update", aws.ToString(part.Update.UpdateExpression)
 		db.describeItem(&r, part.Update.TableName, part.Update.Key, part.Update.ConditionExpression)
 	case part.Put != nil:
 		r.Operation = "Put"
@@ -198,11 +201,11 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 	return r
 }
 
-func (db *DB) describeItem(r *Request, table *string, key item, condition *string) {
-	r.Table, r.Key, r.Condition = tableName(table), copyItem(key), text(condition)
+func (db *DB) describeItem(r *Request, table *string, key attribute.Item, condition *string) {
+	r.Table, r.Key, r.Condition = tableName(table), attribute.CopyItem(key), aws.ToString(condition)
 }
 
-func (db *DB) keyIn(table *string, it item) item {
+func (db *DB) keyIn(table *string, it attribute.Item) attribute.Item {
 	t, err := db.table(table)
 	if err != nil {
 		return nil
@@ -225,12 +228,4 @@ func operation(in any) string {
 	}
 
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-
-	return *s
 }

@@ -5,6 +5,9 @@ import (
 	"hash/fnv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It
@@ -23,7 +26,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 	}
 
 	if in.ProjectionExpression != nil || in.AttributesToGet != nil || in.ScanFilter != nil || in.ConditionalOperator != "" {
-		return nil, invalid("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
+		return nil, exception.Validation("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
 	}
 
 	expressions, err := db.bindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
@@ -46,7 +49,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 	}
 
 	if p.start != nil && !segment(p.start) {
-		return nil, invalid("The provided starting key is invalid: it does not lie within the segment")
+		return nil, exception.Validation("The provided starting key is invalid: it does not lie within the segment")
 	}
 
 	found := p.read()
@@ -64,18 +67,18 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 
 // segment returns a function that reports whether an entry belongs to the segment, by a hash of its partition key. Without
 // segments every entry does.
-func (s source) segment(segment, total *int32) (func(item) bool, error) {
+func (s source) segment(segment, total *int32) (func(attribute.Item) bool, error) {
 	if segment == nil && total == nil {
-		return func(item) bool { return true }, nil
+		return func(attribute.Item) bool { return true }, nil
 	}
 
 	if segment == nil || total == nil || *total < 1 || *total > maxSegments || *segment < 0 || *segment >= *total {
-		return nil, invalid("Segment and TotalSegments are specified together, with 0 <= Segment < TotalSegments <= 1000000")
+		return nil, exception.Validation("Segment and TotalSegments are specified together, with 0 <= Segment < TotalSegments <= 1000000")
 	}
 
 	name := s.key()[0].name
 
-	return func(it item) bool {
+	return func(it attribute.Item) bool {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(keyText(it[name])))
 

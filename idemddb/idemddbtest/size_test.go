@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 )
 
 // TestSizes fills random items up to what is 1,024 bytes by our count, and one more: the real engine must charge 1 and 2 units.
@@ -21,12 +22,12 @@ func TestSizes(t *testing.T) {
 		g := &generator{T: t, pair: p}
 		it := attributes{"pk": s("size"), "a": g.value(0), "b": g.value(0), "n": g.number(), "l": g.typical("l")}
 
-		it, err := idemddbtest.Adopt(it)
+		it, err := attribute.Adopt(it)
 		if err != nil {
 			t.Skip("drew an invalid value")
 		}
 
-		room := 1024 - idemddbtest.ItemSize(it) - len("pad")
+		room := 1024 - attribute.ItemSize(it) - len("pad")
 		if room < 0 {
 			t.Skip("drew a large value")
 		}

@@ -3,6 +3,9 @@ package idemddbtest
 import (
 	"maps"
 	"slices"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // source is what a Query or a Scan reads: a table, or one of its indexes.
@@ -21,9 +24,9 @@ func (db *DB) source(tableName, indexName *string, consistent *bool) (source, er
 
 	switch {
 	case i < 0:
-		return source{}, invalid("The table does not have the specified index: %s", *indexName)
+		return source{}, exception.Validation("The table does not have the specified index: %s", *indexName)
 	case consistent != nil && *consistent:
-		return source{}, invalid("Consistent reads are not supported on global secondary indexes")
+		return source{}, exception.Validation("Consistent reads are not supported on global secondary indexes")
 	}
 
 	return source{t, t.indexes[i]}, nil
@@ -57,13 +60,13 @@ func (s source) position() []keyAttribute {
 }
 
 // entries returns the entries that match, in the order of their positions. They are not copies.
-func (s source) entries(match func(item) bool) []item {
+func (s source) entries(match func(attribute.Item) bool) []attribute.Item {
 	items := s.table.items
 	if s.index != nil && s.table.indexed != nil {
 		items = s.table.indexed
 	}
 
-	var found []item
+	var found []attribute.Item
 
 	for _, it := range items {
 		entry := it
@@ -81,9 +84,9 @@ func (s source) entries(match func(item) bool) []item {
 	return found
 }
 
-func (s source) compare(a, b item) int {
+func (s source) compare(a, b attribute.Item) int {
 	for _, k := range s.position() {
-		if order, _ := compare(a[k.name], b[k.name]); order != 0 {
+		if order, _ := attribute.Compare(a[k.name], b[k.name]); order != 0 {
 			return order
 		}
 	}
@@ -92,18 +95,18 @@ func (s source) compare(a, b item) int {
 }
 
 // checkStart adopts an ExclusiveStartKey. There need not be an entry at that position.
-func (s source) checkStart(in item) (item, error) {
+func (s source) checkStart(in attribute.Item) (attribute.Item, error) {
 	if in == nil {
 		return nil, nil
 	}
 
-	start, err := adopt(in)
+	start, err := attribute.Adopt(in)
 	if err != nil {
 		return nil, err
 	}
 
 	for _, k := range s.position() {
-		if typeOf(start[k.name]) != k.typ {
+		if attribute.TypeOf(start[k.name]) != k.typ {
 			return nil, errStart()
 		}
 	}
@@ -115,7 +118,7 @@ func (s source) checkStart(in item) (item, error) {
 	return start, nil
 }
 
-func errStart() error { return invalid("The provided starting key is invalid") }
+func errStart() error { return exception.Validation("The provided starting key is invalid") }
 
 // HoldIndexes keeps the indexes of all tables as they are until release is called. DynamoDB writes an index some time after its
 // table, and promises no limit for that time. Reads of the tables themselves show each write at once. The indexes of a table that

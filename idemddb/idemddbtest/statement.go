@@ -2,11 +2,16 @@ package idemddbtest
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other
@@ -39,14 +44,14 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 			r.Items[i].Err = nil // only the call has an error
 		}
 
-		return nil, invalid("Provided list of item keys contains duplicates")
+		return nil, exception.Validation("Provided list of item keys contains duplicates")
 	}
 
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
 		if part.Err == nil && w.kind != readKind && db.holds(w.table, w.id) {
-			part.Err = errConflict()
+			part.Err = exception.Conflict()
 		}
 
 		out.Responses[i] = w.execute(part, r.Fault)
@@ -62,9 +67,9 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Request) ([][]types.AttributeValue, error) {
 	switch n := len(statements); {
 	case n == 0:
-		return nil, invalid("The statement was empty.")
+		return nil, exception.Validation("The statement was empty.")
 	case n > maxStatements:
-		return nil, invalid("Value at 'statements' failed to satisfy constraint: Member must have length less than or equal to 25")
+		return nil, exception.Validation("Value at 'statements' failed to satisfy constraint: Member must have length less than or equal to 25")
 	}
 
 	reads := 0
@@ -86,14 +91,14 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 		parameters[i] = make([]types.AttributeValue, len(s.Parameters))
 		for j, v := range s.Parameters {
 			var err error
-			if parameters[i][j], err = adoptValue(v, 1); err != nil {
+			if parameters[i][j], err = attribute.AdoptValue(v); err != nil {
 				return nil, err
 			}
 		}
 	}
 
 	if reads > 0 && reads < len(statements) {
-		return nil, invalid("Read and write requests together in the same batch is not supported.")
+		return nil, exception.Validation("Read and write requests together in the same batch is not supported.")
 	}
 
 	return parameters, nil
@@ -102,13 +107,13 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 func checkStatement(s types.BatchStatementRequest) error {
 	give := s.ReturnValuesOnConditionCheckFailure
 
-	switch n := len(text(s.Statement)); {
+	switch n := len(aws.ToString(s.Statement)); {
 	case n == 0:
-		return invalid("The statement was empty.")
+		return exception.Validation("The statement was empty.")
 	case n > maxStatement:
-		return invalid("Member must have length less than or equal to 8192")
-	case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
-		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
+		return exception.Validation("Member must have length less than or equal to 8192")
+	case !slices.Contains(givenItems, give):
+		return exception.Validation("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
 	}
 
 	return nil
@@ -168,7 +173,7 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 	}
 
 	if st.kind == putWrite {
-		w.adopted = make(item, len(st.attributes))
+		w.adopted = make(attribute.Item, len(st.attributes))
 		for _, a := range st.attributes {
 			w.adopted[a.name] = w.bound.values[a.value]
 		}
@@ -186,13 +191,13 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 }
 
 // checkAttributes refuses an item or a key without all key attributes, or with one of another type.
-func (t *table) checkAttributes(it item) error {
+func (t *table) checkAttributes(it attribute.Item) error {
 	for _, k := range t.key {
 		switch v, ok := it[k.name]; {
 		case !ok:
-			return invalid("Key attribute should be present in the item: Key %s", k.name)
-		case typeOf(v) != k.typ:
-			return invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
+			return exception.Validation("Key attribute should be present in the item: Key %s", k.name)
+		case attribute.TypeOf(v) != k.typ:
+			return exception.Validation("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
 		}
 	}
 
@@ -200,15 +205,15 @@ func (t *table) checkAttributes(it item) error {
 }
 
 // key returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
-func (st *statement) key(t *table, values item) (item, error) {
-	key := make(item, len(t.key))
+func (st *statement) key(t *table, values attribute.Item) (attribute.Item, error) {
+	key := make(attribute.Item, len(t.key))
 	for _, e := range st.equalities {
 		if !t.isKey(e.name) {
 			continue
 		}
 
-		if v, ok := key[e.name]; ok && !equal(v, values[e.value]) {
-			return nil, invalid("Multiple conditions on same key %s", e.name)
+		if v, ok := key[e.name]; ok && !attribute.Equal(v, values[e.value]) {
+			return nil, exception.Validation("Multiple conditions on same key %s", e.name)
 		}
 
 		key[e.name] = values[e.value]
@@ -268,7 +273,7 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 
 	answered := r.Err
 	if r.Fault == ServerErrorApplied {
-		answered, out.Item = errServer(), nil
+		answered, out.Item = exception.InternalServer(), nil
 	}
 
 	out.Error = statementError(answered)
@@ -277,9 +282,9 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 }
 
 // read reads the item of a statement.
-func (w *write) read(r *Request) (item, error) {
+func (w *write) read(r *Request) (attribute.Item, error) {
 	it := w.table.items[w.id]
-	n := readUnits(itemSize(it), w.consistent)
+	n := readUnits(attribute.ItemSize(it), w.consistent)
 
 	if err := w.table.chargeRead("", w.adopted[w.table.key[0].name], n); err != nil {
 		return nil, err
@@ -287,7 +292,7 @@ func (w *write) read(r *Request) (item, error) {
 
 	r.ReadUnits = n
 
-	return copyItem(it), nil
+	return attribute.CopyItem(it), nil
 }
 
 // statementError returns an error as it is in a response. Its codes are the names of the exceptions, shortened.
@@ -314,7 +319,7 @@ func statementError(err error) *types.BatchStatementError {
 
 // describeStatement returns a statement as Requests lists it.
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
-	st := db.statements.parse(text(in.Statement))
+	st := db.statements.parse(aws.ToString(in.Statement))
 	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}
 
 	t, err := db.table(&st.table)
@@ -323,12 +328,12 @@ func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	}
 
 	values := st.values(in.Parameters)
-	r.Key = make(item, len(t.key))
+	r.Key = make(attribute.Item, len(t.key))
 
 	for _, of := range [][]named{st.attributes, st.equalities} {
 		for _, a := range of {
 			if t.isKey(a.name) && r.Key[a.name] == nil {
-				r.Key[a.name] = copyValue(values(a.value))
+				r.Key[a.name] = attribute.CopyValue(values(a.value))
 			}
 		}
 	}

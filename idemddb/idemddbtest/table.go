@@ -7,6 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // CreateTable makes a table with its global secondary indexes, which are ACTIVE at once. Local secondary indexes and provisioned
@@ -28,15 +31,15 @@ type table struct {
 	input   *dynamodb.CreateTableInput // a copy; only its schema is read
 	created time.Time
 	ttl     string // attribute, "" when off
-	items   map[string]item
+	items   map[string]attribute.Item
 	indexes []*index
-	indexed map[string]item // the items that the indexes show while they are held; nil: items
+	indexed map[string]attribute.Item // the items that the indexes show while they are held; nil: items
 }
 
 func (db *DB) table(name *string) (*table, error) {
 	t, ok := db.tables[tableName(name)]
 	if !ok {
-		return nil, errNoTable()
+		return nil, exception.TableNotFound()
 	}
 
 	return t, nil
@@ -68,7 +71,7 @@ func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableO
 
 	copied := *in
 	t := &table{
-		db: db, name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}, indexes: indexes,
+		db: db, name: name, key: key, input: &copied, created: db.now(), items: map[string]attribute.Item{}, indexes: indexes,
 	}
 
 	copied.KeySchema = slices.Clone(in.KeySchema)
@@ -82,7 +85,7 @@ func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableO
 func validName(name string) bool { return len(name) >= 3 && len(name) <= 255 }
 
 func errName() error {
-	return invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
+	return exception.Validation("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
 }
 
 // checkDefinitions refuses attributes that belong to no key. It does not check a table with local indexes, whose keys are not
@@ -100,7 +103,7 @@ func checkDefinitions(in *dynamodb.CreateTableInput, key []keyAttribute, indexes
 	}
 
 	if len(used) != len(in.AttributeDefinitions) && in.LocalSecondaryIndexes == nil {
-		return invalid("The number of attributes in key schema must match the number of attributes defined in attribute definitions.")
+		return exception.Validation("The number of attributes in key schema must match the number of attributes defined in attribute definitions.")
 	}
 
 	return nil
@@ -123,15 +126,15 @@ func schema(attributes []types.AttributeDefinition, elements []types.KeySchemaEl
 			want, k.max = types.KeyTypeRange, maxSortKey
 		}
 
-		if e.KeyType != want || i > 1 || !oneOf(k.typ, "S N B") {
-			return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
+		if e.KeyType != want || i > 1 || !slices.Contains([]string{"S", "N", "B"}, k.typ) {
+			return nil, exception.Validation("One or more parameter values were invalid: the key schema is not valid")
 		}
 
 		key = append(key, k)
 	}
 
 	if len(key) == 0 || len(key) == 2 && key[0].name == key[1].name {
-		return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
+		return nil, exception.Validation("One or more parameter values were invalid: the key schema is not valid")
 	}
 
 	return key, nil
@@ -149,7 +152,7 @@ func (db *DB) describeTable(in *dynamodb.DescribeTableInput) (*dynamodb.Describe
 func (t *table) describe() *types.TableDescription {
 	size := 0
 	for _, it := range t.items {
-		size += itemSize(it)
+		size += attribute.ItemSize(it)
 	}
 
 	description := &types.TableDescription{

@@ -5,8 +5,11 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 const (
@@ -32,11 +35,11 @@ func (db *DB) ForgetTokens() {
 
 // withToken returns a transaction with its ClientRequestToken, as a copy. It returns nil for one without a token.
 func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
-	switch n := len(text(in.ClientRequestToken)); {
+	switch n := len(aws.ToString(in.ClientRequestToken)); {
 	case n == 0:
 		return nil, nil
 	case n > maxToken:
-		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
+		return nil, exception.Validation("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
 	}
 
 	return &sentTransaction{token: *in.ClientRequestToken, items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
@@ -53,10 +56,10 @@ func (db *DB) repeats(t *sentTransaction) (bool, error) {
 	for _, tx := range db.inFlight {
 		if tx.sent != nil && tx.sent.token == t.token {
 			if !reflect.DeepEqual(tx.sent.items, t.items) {
-				return false, errMismatch()
+				return false, exception.TokenMismatch()
 			}
 
-			return false, errInProgress()
+			return false, exception.TransactionInProgress()
 		}
 	}
 
@@ -66,18 +69,10 @@ func (db *DB) repeats(t *sentTransaction) (bool, error) {
 	case !ok || !db.now().Before(sent.until):
 		return false, nil
 	case !reflect.DeepEqual(sent.items, t.items):
-		return false, errMismatch()
+		return false, exception.TokenMismatch()
 	}
 
 	return true, nil
-}
-
-func errMismatch() error {
-	return &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
-}
-
-func errInProgress() error {
-	return &types.TransactionInProgressException{Message: new("The transaction with the given request token is already in progress")}
 }
 
 // remember keeps a transaction that is done and has a token, and removes those whose ten minutes are over.

@@ -3,8 +3,12 @@ package idemddbtest
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each
@@ -86,7 +90,7 @@ func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transa
 
 	var reasons []types.CancellationReason
 	if tx.outcomes, reasons = db.evaluateAll(writes, r); reasons != nil {
-		tx.canceled = cancel(reasons)
+		tx.canceled = exception.Canceled(reasons)
 		tx.writes = possible(writes, reasons)
 	}
 
@@ -98,18 +102,18 @@ func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transa
 
 func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	if n := len(in.TransactItems); n == 0 || n > maxTransactItems {
-		return nil, invalid("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and 100")
+		return nil, exception.Validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and 100")
 	}
 
 	writes := make([]*write, len(in.TransactItems))
 	for i, part := range in.TransactItems {
 		w, n := writeOf(part)
 		if n != 1 {
-			return nil, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
+			return nil, exception.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
 
 		if (w.kind == checkWrite && w.condition == nil) || w.tableName == nil {
-			return nil, invalid("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
+			return nil, exception.Validation("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
 		}
 
 		writes[i] = w
@@ -160,13 +164,13 @@ func (db *DB) prepareAll(writes []*write) error {
 
 		id := itemID{w.table.name, w.id}
 		if seen[id] {
-			return invalid("Transaction request cannot include multiple operations on one item")
+			return exception.Validation("Transaction request cannot include multiple operations on one item")
 		}
 
 		seen[id] = true
 
 		if size += w.size(); size > maxTransactSize {
-			return invalid("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
+			return exception.Validation("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
 		}
 	}
 
@@ -176,13 +180,13 @@ func (db *DB) prepareAll(writes []*write) error {
 // size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an
 // update of a large item takes only what it sets.
 func (w *write) size() int {
-	n := itemSize(w.adopted) + len(text(w.condition)) + len(text(w.update))
+	n := attribute.ItemSize(w.adopted) + len(aws.ToString(w.condition)) + len(aws.ToString(w.update))
 	for _, name := range w.names {
 		n += len(name)
 	}
 
 	for _, v := range w.bound.values {
-		n += valueSize(v)
+		n += attribute.ValueSize(v)
 	}
 
 	return n

@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 )
 
 // Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of
@@ -201,7 +203,7 @@ func (tx *Transaction) cost(index int) consumption {
 
 	w := tx.writes[index]
 
-	return consumption{table: float64(2 * units(itemSize(w.table.items[w.id]), readUnit))}
+	return consumption{table: float64(2 * units(attribute.ItemSize(w.table.items[w.id]), readUnit))}
 }
 
 // kind adds for what the units were consumed, as the service does and DynamoDB Local does not.

@@ -5,6 +5,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // Expire deletes the items that DynamoDB may have deleted by now, in all tables with Time to Live: those whose attribute is a
@@ -26,7 +29,7 @@ func (db *DB) Expire() int {
 
 		for id, it := range t.items {
 			exp, ok := it[t.ttl].(*types.AttributeValueMemberN)
-			if ok && !db.holds(t, id) && compareNumbers(exp.Value, latest) < 0 && compareNumbers(exp.Value, earliest) >= 0 {
+			if ok && !db.holds(t, id) && attribute.CompareNumbers(exp.Value, latest) < 0 && attribute.CompareNumbers(exp.Value, earliest) >= 0 {
 				t.store(id, nil, true)
 
 				n++
@@ -47,7 +50,7 @@ func (db *DB) updateTimeToLive(in *dynamodb.UpdateTimeToLiveInput) (*dynamodb.Up
 
 	spec := in.TimeToLiveSpecification
 	if spec == nil || spec.AttributeName == nil || spec.Enabled == nil || *spec.AttributeName == "" {
-		return nil, invalid("TimeToLiveSpecification must not be null")
+		return nil, exception.Validation("TimeToLiveSpecification must not be null")
 	}
 
 	t.ttl = ""

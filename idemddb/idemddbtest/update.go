@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // change sets the value at a path, or removes it if value is nil.
@@ -29,16 +32,16 @@ func (b *binding) checkUpdate(u *update) ([]path, error) {
 	}
 
 	for _, a := range u.adds {
-		if t := typeOf(b.values[a.value.op]); !oneOf(t, "N SS NS BS") {
-			return nil, invalid("Incorrect operand type for operator or function; operator: ADD, operand type: %s", t)
+		if t := attribute.TypeOf(b.values[a.value.op]); !oneOf(t, "N SS NS BS") {
+			return nil, exception.Validation("Incorrect operand type for operator or function; operator: ADD, operand type: %s", t)
 		}
 
 		paths = append(paths, a.path.resolved(b.names))
 	}
 
 	for _, a := range u.deletes {
-		if t := typeOf(b.values[a.value.op]); !oneOf(t, "SS NS BS") {
-			return nil, invalid("Incorrect operand type for operator or function; operator: DELETE, operand type: %s", t)
+		if t := attribute.TypeOf(b.values[a.value.op]); !oneOf(t, "SS NS BS") {
+			return nil, exception.Validation("Incorrect operand type for operator or function; operator: DELETE, operand type: %s", t)
 		}
 
 		paths = append(paths, a.path.resolved(b.names))
@@ -76,7 +79,7 @@ func (b *binding) checkSet(e *expr) error {
 
 // apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins
 // with its key.
-func (b *binding) apply(u *update, before item) (item, error) {
+func (b *binding) apply(u *update, before attribute.Item) (attribute.Item, error) {
 	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
 
 	removals := make([]change, 0, len(u.removes)+len(u.deletes))
@@ -124,7 +127,7 @@ func (b *binding) apply(u *update, before item) (item, error) {
 
 // applyChanges sets values first and removes others last. An index counts in the list as it was before the update. A value that
 // is set beyond the end of a list is appended, in order.
-func applyChanges(before item, changes, removals []change) (item, error) {
+func applyChanges(before attribute.Item, changes, removals []change) (attribute.Item, error) {
 	after := maps.Clone(before)
 
 	nested := func(c change) bool { return len(c.path) > 1 }
@@ -134,7 +137,7 @@ func applyChanges(before item, changes, removals []change) (item, error) {
 
 		for _, c := range slices.Concat(changes, removals) {
 			if nested(c) && !c.path[len(c.path)-1].holds(c.path[:len(c.path)-1].lookup(before)) {
-				return nil, invalid("The document path provided in the update expression is invalid for update")
+				return nil, exception.Validation("The document path provided in the update expression is invalid for update")
 			}
 		}
 	}

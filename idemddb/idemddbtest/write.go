@@ -2,9 +2,13 @@ package idemddbtest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // UpdateItem changes an item, or makes it if there is none.
@@ -27,18 +31,18 @@ func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ..
 type write struct {
 	kind      writeKind
 	tableName *string
-	key       item // as it was sent; for a put the whole item
+	key       attribute.Item // as it was sent; for a put the whole item
 	condition *string
 	update    *string
 	names     map[string]string
-	values    item
+	values    attribute.Item
 	giveItem  types.ReturnValuesOnConditionCheckFailure
 	returns   types.ReturnValue
 
 	consistent *bool // of a read
 
 	table   *table
-	adopted item // the key; for a put the whole item
+	adopted attribute.Item // the key; for a put the whole item
 	id      string
 	bound   *binding
 	parsed  struct{ condition, update parsed }
@@ -113,13 +117,13 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 }
 
 // write does a single write, and returns what the answer carries.
-func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (item, *types.ConsumedCapacity, error) {
+func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (attribute.Item, *types.ConsumedCapacity, error) {
 	if err := db.prepare(w); err != nil {
 		return nil, nil, err
 	}
 
 	if db.holds(w.table, w.id) {
-		return nil, nil, errConflict()
+		return nil, nil, exception.Conflict()
 	}
 
 	o, err := w.do(r)
@@ -144,9 +148,9 @@ func (w *write) do(r *Request) (outcome, error) {
 	case err != nil:
 		return outcome{}, err
 	case o.refused && w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld:
-		return outcome{}, errCondition(o.before)
+		return outcome{}, exception.ConditionFailed(attribute.CopyItem(o.before))
 	case o.refused:
-		return outcome{}, errCondition(nil)
+		return outcome{}, exception.ConditionFailed(nil)
 	}
 
 	w.table.store(w.id, o.after, false)
@@ -169,7 +173,7 @@ func (db *DB) prepare(w *write) (err error) {
 	}
 
 	if w.kind == putWrite {
-		if w.adopted, err = adopt(w.key); err == nil {
+		if w.adopted, err = attribute.Adopt(w.key); err == nil {
 			err = w.table.checkKey(w.adopted)
 		}
 	} else {
@@ -193,8 +197,8 @@ func (w *write) identify() error {
 		}
 	}
 
-	if itemSize(w.adopted) > maxItemSize {
-		return invalid("Item size has exceeded the maximum allowed size")
+	if attribute.ItemSize(w.adopted) > maxItemSize {
+		return exception.Validation("Item size has exceeded the maximum allowed size")
 	}
 
 	w.id = w.table.id(w.adopted)
@@ -202,17 +206,22 @@ func (w *write) identify() error {
 	return nil
 }
 
+// givenItems are the values of ReturnValuesOnConditionCheckFailure.
+var givenItems = []types.ReturnValuesOnConditionCheckFailure{
+	"", types.ReturnValuesOnConditionCheckFailureNone, types.ReturnValuesOnConditionCheckFailureAllOld,
+}
+
 func (w *write) checkReturns() error {
-	allowed := "NONE ALL_OLD"
+	allowed := []types.ReturnValue{"", types.ReturnValueNone, types.ReturnValueAllOld}
 	if w.kind == updateWrite {
-		allowed = "NONE ALL_OLD ALL_NEW UPDATED_OLD UPDATED_NEW"
+		allowed = append(allowed, types.ReturnValueAllNew, types.ReturnValueUpdatedOld, types.ReturnValueUpdatedNew)
 	}
 
 	switch {
-	case w.returns != "" && !oneOf(string(w.returns), allowed):
-		return invalid("Return values set to invalid value")
-	case w.giveItem != "" && !oneOf(string(w.giveItem), "NONE ALL_OLD"):
-		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", w.giveItem)
+	case !slices.Contains(allowed, w.returns):
+		return exception.Validation("Return values set to invalid value")
+	case !slices.Contains(givenItems, w.giveItem):
+		return exception.Validation("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", w.giveItem)
 	}
 
 	return nil

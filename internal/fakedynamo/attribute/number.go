@@ -1,9 +1,11 @@
-package idemddbtest
+package attribute
 
 import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // number is an exact decimal: 0.digits × 10^exp. Zero has no digits.
@@ -19,8 +21,10 @@ const (
 	minExponent = -129 // 1E-130
 )
 
-// canonical returns the text that DynamoDB returns for a number, without an exponent and without needless zeros.
-func canonical(s string) (string, error) {
+var errNotNumber = exception.Validation("A value provided cannot be converted into a number")
+
+// CanonicalNumber returns the text that DynamoDB returns for a number, without an exponent and without needless zeros.
+func CanonicalNumber(s string) (string, error) {
 	if plainInteger(s) {
 		return s, nil
 	}
@@ -110,18 +114,18 @@ func (n number) normal() (number, error) {
 	case n.digits == "":
 		return number{}, nil
 	case len(n.digits) > maxDigits:
-		return number{}, invalid("Attempting to store more than 38 significant digits in a Number")
+		return number{}, exception.Validation("Attempting to store more than 38 significant digits in a Number")
 	case n.exp > maxExponent:
-		return number{}, invalid("Number overflow. Attempting to store a number with magnitude larger than supported range")
+		return number{}, exception.Validation("Number overflow. Attempting to store a number with magnitude larger than supported range")
 	case n.exp < minExponent:
-		return number{}, invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+		return number{}, exception.Validation("Number underflow. Attempting to store a number with magnitude smaller than supported range")
 	}
 
 	return n, nil
 }
 
-// compareNumbers compares canonical texts by their value. It returns -1, 0 or 1.
-func compareNumbers(a, b string) int {
+// CompareNumbers compares canonical texts by their value. It returns -1, 0 or 1.
+func CompareNumbers(a, b string) int {
 	if a == b {
 		return 0
 	}
@@ -152,8 +156,8 @@ func (n number) sign() int {
 	return 1
 }
 
-// addNumbers adds canonical texts. To subtract, add the result of negate.
-func addNumbers(a, b string) (string, error) {
+// AddNumbers adds canonical texts. To subtract, add the result of NegateNumber.
+func AddNumbers(a, b string) (string, error) {
 	if len(a) < 18 && len(b) < 18 {
 		x, errA := strconv.ParseInt(a, 10, 64)
 
@@ -177,7 +181,8 @@ func addNumbers(a, b string) (string, error) {
 	return n.String(), nil
 }
 
-func negate(s string) string {
+// NegateNumber returns the canonical text of the number with the opposite sign.
+func NegateNumber(s string) string {
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
 		return rest
 	}

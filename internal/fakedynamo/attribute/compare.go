@@ -1,4 +1,4 @@
-package idemddbtest
+package attribute
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// typeOf returns the name that the type of a value has on the wire, "" for a missing value.
-func typeOf(v types.AttributeValue) string {
+// TypeOf returns the name that the type of a value has on the wire, "" for a missing value.
+func TypeOf(v types.AttributeValue) string {
 	switch v.(type) {
 	case *types.AttributeValueMemberS:
 		return "S"
@@ -36,8 +36,8 @@ func typeOf(v types.AttributeValue) string {
 	return ""
 }
 
-// equal compares adopted values. A missing value is not equal to any value, not even to another missing one.
-func equal(a, b types.AttributeValue) bool {
+// Equal compares adopted values. A missing value is not equal to any value, not even to another missing one.
+func Equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		b, ok := b.(*types.AttributeValueMemberS)
@@ -81,7 +81,7 @@ func equalMany(a, b types.AttributeValue) bool {
 	case *types.AttributeValueMemberL:
 		b, ok := b.(*types.AttributeValueMemberL)
 
-		return ok && slices.EqualFunc(a.Value, b.Value, equal)
+		return ok && slices.EqualFunc(a.Value, b.Value, Equal)
 	case *types.AttributeValueMemberM:
 		b, ok := b.(*types.AttributeValueMemberM)
 		if !ok || len(a.Value) != len(b.Value) {
@@ -89,7 +89,7 @@ func equalMany(a, b types.AttributeValue) bool {
 		}
 
 		for name, v := range a.Value {
-			if !equal(v, b.Value[name]) {
+			if !Equal(v, b.Value[name]) {
 				return false
 			}
 		}
@@ -100,8 +100,8 @@ func equalMany(a, b types.AttributeValue) bool {
 	return false
 }
 
-// compare orders two strings or two binaries by their bytes and two numbers by their value. It returns false for other values.
-func compare(a, b types.AttributeValue) (order int, ok bool) {
+// Compare orders two strings or two binaries by their bytes and two numbers by their value. It returns false for other values.
+func Compare(a, b types.AttributeValue) (order int, ok bool) {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		if b, ok := b.(*types.AttributeValueMemberS); ok {
@@ -109,7 +109,7 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 		}
 	case *types.AttributeValueMemberN:
 		if b, ok := b.(*types.AttributeValueMemberN); ok {
-			return compareNumbers(a.Value, b.Value), true
+			return CompareNumbers(a.Value, b.Value), true
 		}
 	case *types.AttributeValueMemberB:
 		if b, ok := b.(*types.AttributeValueMemberB); ok {
@@ -120,9 +120,9 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 	return 0, false
 }
 
-// contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like
+// Contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like
 // this.
-func contains(all, part types.AttributeValue) bool {
+func Contains(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)
@@ -145,13 +145,14 @@ func contains(all, part types.AttributeValue) bool {
 
 		return ok && slices.ContainsFunc(all.Value, func(b []byte) bool { return bytes.Equal(b, part.Value) })
 	case *types.AttributeValueMemberL:
-		return slices.ContainsFunc(all.Value, func(v types.AttributeValue) bool { return equal(v, part) })
+		return slices.ContainsFunc(all.Value, func(v types.AttributeValue) bool { return Equal(v, part) })
 	}
 
 	return false
 }
 
-func beginsWith(all, part types.AttributeValue) bool {
+// BeginsWith evaluates the function begins_with: whether a string or a binary begins with another one.
+func BeginsWith(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)

@@ -1,4 +1,4 @@
-package idemddbtest
+package attribute
 
 import (
 	"strings"
@@ -7,28 +7,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const (
-	maxItemSize = 400 << 10
-	writeUnit   = 1 << 10
-	readUnit    = 4 << 10
-)
-
-// writeUnits returns the price of a write of an item, or of a write that is refused because of it: one for each KB of its names
-// and values or part of a KB, and at least one. Of the item before a write and the one after it the larger counts. A transaction
-// costs double.
-func writeUnits(it item) int { return units(itemSize(it), writeUnit) }
-
-// itemSize returns the size of names and values by the rules in DynamoDB's documentation. DynamoDB charges and limits it.
-func itemSize(it item) int {
+// ItemSize returns the size of names and values by the rules in DynamoDB's documentation. DynamoDB charges and limits it.
+func ItemSize(it Item) int {
 	n := 0
 	for name, v := range it {
-		n += len(name) + valueSize(v)
+		n += len(name) + ValueSize(v)
 	}
 
 	return n
 }
 
-func valueSize(v types.AttributeValue) int {
+// ValueSize returns the size of a value without its name, 0 for a missing value.
+func ValueSize(v types.AttributeValue) int {
 	n := 0
 
 	switch v := v.(type) {
@@ -55,10 +45,10 @@ func valueSize(v types.AttributeValue) int {
 	case *types.AttributeValueMemberL:
 		n = 3 + len(v.Value)
 		for _, e := range v.Value {
-			n += valueSize(e)
+			n += ValueSize(e)
 		}
 	case *types.AttributeValueMemberM:
-		n = 3 + len(v.Value) + itemSize(v.Value)
+		n = 3 + len(v.Value) + ItemSize(v.Value)
 	}
 
 	return n
@@ -98,8 +88,8 @@ func numberSize(s string) int {
 	return n
 }
 
-// sizeOf evaluates the function size. It returns false for types that have no size.
-func sizeOf(v types.AttributeValue) (size int, ok bool) {
+// Length evaluates the function size. It returns false for types that have no size.
+func Length(v types.AttributeValue) (size int, ok bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return utf8.RuneCountInString(v.Value), true
@@ -119,6 +109,3 @@ func sizeOf(v types.AttributeValue) (size int, ok bool) {
 
 	return 0, false
 }
-
-// units returns how many units this size costs, at least one.
-func units(size, unit int) int { return max(1, (size+unit-1)/unit) }

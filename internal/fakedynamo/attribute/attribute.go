@@ -1,4 +1,7 @@
-package idemddbtest
+// Package attribute is what DynamoDB knows about the values of attributes: which are valid and how they are stored, how they
+// compare, how large they are, and exact numbers. It is written for package idemddbtest, and shares nothing with the code that
+// idemddbtest helps to test.
+package attribute
 
 import (
 	"bytes"
@@ -6,22 +9,25 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
-// item is never changed once it is stored or returned by adopt: a write makes a new one. So it can be read without the lock.
-type item = map[string]types.AttributeValue
+// Item is the attributes of an item, by name. An Item is never changed once it is stored or returned by Adopt: a write makes a new
+// one. So it can be read without a lock.
+type Item = map[string]types.AttributeValue
 
 const maxDepth = 32
 
-// adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
-func adopt(in item) (item, error) {
-	out := make(item, len(in)+4) // an update may add some attributes
+// Adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
+func Adopt(in Item) (Item, error) {
+	out := make(Item, len(in)+4) // an update may add some attributes
 	for name, v := range in {
 		if name == "" {
-			return nil, invalid("Empty attribute name")
+			return nil, exception.Validation("Empty attribute name")
 		}
 
-		c, err := adoptValue(v, 1)
+		c, err := adoptNested(v, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -32,16 +38,19 @@ func adopt(in item) (item, error) {
 	return out, nil
 }
 
-func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error) {
+// AdoptValue does for one value what Adopt does for attributes.
+func AdoptValue(v types.AttributeValue) (types.AttributeValue, error) { return adoptNested(v, 1) }
+
+func adoptNested(v types.AttributeValue, depth int) (types.AttributeValue, error) {
 	if depth > maxDepth {
-		return nil, invalid("Nesting Levels have exceeded supported limits")
+		return nil, exception.Validation("Nesting Levels have exceeded supported limits")
 	}
 
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return &types.AttributeValueMemberS{Value: v.Value}, nil
 	case *types.AttributeValueMemberN:
-		n, err := canonical(v.Value)
+		n, err := CanonicalNumber(v.Value)
 
 		return &types.AttributeValueMemberN{Value: n}, err
 	case *types.AttributeValueMemberB:
@@ -50,7 +59,7 @@ func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error)
 		return &types.AttributeValueMemberBOOL{Value: v.Value}, nil
 	case *types.AttributeValueMemberNULL:
 		if !v.Value {
-			return nil, invalid("One or more parameter values were invalid: Null attribute value types must have the value of true")
+			return nil, exception.Validation("One or more parameter values were invalid: Null attribute value types must have the value of true")
 		}
 
 		return &types.AttributeValueMemberNULL{Value: true}, nil
@@ -67,7 +76,7 @@ func adoptList(v *types.AttributeValueMemberL, depth int) (types.AttributeValue,
 	out := make([]types.AttributeValue, len(v.Value))
 	for i, e := range v.Value {
 		var err error
-		if out[i], err = adoptValue(e, depth+1); err != nil {
+		if out[i], err = adoptNested(e, depth+1); err != nil {
 			return nil, err
 		}
 	}
@@ -76,13 +85,13 @@ func adoptList(v *types.AttributeValueMemberL, depth int) (types.AttributeValue,
 }
 
 func adoptMap(v *types.AttributeValueMemberM, depth int) (types.AttributeValue, error) {
-	out := make(item, len(v.Value))
+	out := make(Item, len(v.Value))
 	for name, e := range v.Value {
 		if name == "" {
-			return nil, invalid("Empty attribute name")
+			return nil, exception.Validation("Empty attribute name")
 		}
 
-		c, err := adoptValue(e, depth+1)
+		c, err := adoptNested(e, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -103,12 +112,12 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 		set := make([]string, len(v.Value))
 		for i, s := range v.Value {
 			var err error
-			if set[i], err = canonical(s); err != nil {
+			if set[i], err = CanonicalNumber(s); err != nil {
 				return nil, err
 			}
 		}
 
-		set, err := newSet(set, compareNumbers)
+		set, err := newSet(set, CompareNumbers)
 
 		return &types.AttributeValueMemberNS{Value: set}, err
 	case *types.AttributeValueMemberBS:
@@ -122,20 +131,20 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 		return &types.AttributeValueMemberBS{Value: set}, err
 	}
 
-	return nil, invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+	return nil, exception.Validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 }
 
 // newSet sorts the set and checks it. A set has no order, so one order for all makes comparisons simple.
 func newSet[T any](set []T, compare func(T, T) int) ([]T, error) {
 	if len(set) == 0 {
-		return nil, invalid("One or more parameter values were invalid: A set may not be empty")
+		return nil, exception.Validation("One or more parameter values were invalid: A set may not be empty")
 	}
 
 	slices.SortFunc(set, compare)
 
 	for i := range len(set) - 1 {
 		if compare(set[i], set[i+1]) == 0 {
-			return nil, invalid("Input collection contains duplicates")
+			return nil, exception.Validation("Input collection contains duplicates")
 		}
 	}
 
