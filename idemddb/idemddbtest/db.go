@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 var _ interface {
@@ -27,8 +28,8 @@ type DB struct {
 
 	mu                 sync.Mutex // guards all fields below
 	tables             map[string]*table
-	parsed             cache
-	statements         statementCache
+	parsed             expression.Cache
+	statements         expression.StatementCache
 	tokens             map[string]*sentTransaction
 	inFlight           []*Transaction
 	requests           []Request
@@ -62,7 +63,7 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}, partitions: map[partitionID]*partition{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: expression.Cache{}, statements: expression.StatementCache{}, tokens: map[string]*sentTransaction{}, partitions: map[partitionID]*partition{}}
 	if opts == nil {
 		return db
 	}

@@ -5,11 +5,12 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 // checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort
 // key.
-func (s source) checkKeyCondition(b *binding, e *expr) error {
+func (s source) checkKeyCondition(b *expression.Binding, e *expression.Node) error {
 	seen := map[string]bool{}
 
 	for _, c := range conjuncts(e) {
@@ -32,20 +33,20 @@ func (s source) checkKeyCondition(b *binding, e *expr) error {
 	return nil
 }
 
-func conjuncts(e *expr) []*expr {
-	if e.kind != andExpr {
-		return []*expr{e}
+func conjuncts(e *expression.Node) []*expression.Node {
+	if e.Kind != expression.AndNode {
+		return []*expression.Node{e}
 	}
 
-	return append(conjuncts(e.args[0]), conjuncts(e.args[1])...)
+	return append(conjuncts(e.Args[0]), conjuncts(e.Args[1])...)
 }
 
 // keyOperand returns the key attribute of a comparison, and checks the values with which it is compared.
-func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
+func (s source) keyOperand(b *expression.Binding, e *expression.Node) (k keyAttribute, err error) {
 	switch {
-	case e.kind == compareExpr && e.op != "<>", e.kind == betweenExpr, e.kind == functionExpr && e.op == "begins_with":
+	case e.Kind == expression.CompareNode && e.Op != "<>", e.Kind == expression.BetweenNode, e.Kind == expression.FunctionNode && e.Op == "begins_with":
 	default:
-		return k, exception.Validation("Invalid operator used in KeyConditionExpression: %s", e.op)
+		return k, exception.Validation("Invalid operator used in KeyConditionExpression: %s", e.Op)
 	}
 
 	operand, values, err := keyOperands(e)
@@ -53,24 +54,24 @@ func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 		return k, err
 	}
 
-	name := operand.path.resolved(b.names)[0].name
+	name := operand.Path.Resolved(b.Names)[0].Name
 
 	i := slices.IndexFunc(s.key(), func(k keyAttribute) bool { return k.name == name })
 
 	switch {
 	case i < 0:
 		return k, exception.Validation("Query condition missed key schema element")
-	case i == 0 && (e.kind != compareExpr || e.op != "="):
+	case i == 0 && (e.Kind != expression.CompareNode || e.Op != "="):
 		return k, exception.Validation("Query key condition not supported")
 	}
 
 	k = s.key()[i]
 
 	for _, value := range values {
-		switch v := b.values[value.op]; {
+		switch v := b.Values[value.Op]; {
 		case attribute.TypeOf(v) != k.typ:
 			return k, exception.Validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
-		case keyText(v) == "" && e.kind != functionExpr:
+		case keyText(v) == "" && e.Kind != expression.FunctionNode:
 			return k, exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
 		}
 	}
@@ -79,12 +80,12 @@ func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 }
 
 // keyOperands returns the path and the values of a comparison. With an operator such as < the path may be on the right.
-func keyOperands(e *expr) (operand *expr, values []*expr, err error) {
-	for i, a := range e.args {
+func keyOperands(e *expression.Node) (operand *expression.Node, values []*expression.Node, err error) {
+	for i, a := range e.Args {
 		switch {
-		case a.kind == valueExpr:
+		case a.Kind == expression.ValueNode:
 			values = append(values, a)
-		case a.kind != pathExpr, len(a.path) != 1, operand != nil, i > 0 && e.kind != compareExpr:
+		case a.Kind != expression.PathNode, len(a.Path) != 1, operand != nil, i > 0 && e.Kind != expression.CompareNode:
 			return nil, nil, exception.Validation("Invalid condition in KeyConditionExpression: one attribute of the key, and values")
 		default:
 			operand = a

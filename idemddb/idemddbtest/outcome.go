@@ -5,6 +5,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 // outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
@@ -22,7 +23,7 @@ func (w *write) evaluate() (outcome, error) {
 	}
 
 	o := outcome{before: w.table.items[w.id]}
-	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
+	if w.condition != nil && !w.bound.Holds(w.parsed.condition.Condition, o.before) {
 		o.refused, o.cost = true, written(writeUnits(o.before))
 
 		return o, nil
@@ -101,8 +102,8 @@ func (t *table) cost(before, after attribute.Item) consumption {
 
 func (w *write) updated(before attribute.Item) (attribute.Item, error) {
 	for _, p := range w.paths {
-		if w.table.isKey(p[0].name) {
-			return nil, exception.Validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].name)
+		if w.table.isKey(p[0].Name) {
+			return nil, exception.Validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name)
 		}
 	}
 
@@ -114,11 +115,11 @@ func (w *write) updated(before attribute.Item) (attribute.Item, error) {
 		return before, nil
 	}
 
-	return w.bound.apply(w.parsed.update.update, before)
+	return w.bound.Apply(w.parsed.update.Update, before)
 }
 
 // attributes returns what the answer carries of the item; nil if that is nothing.
-func (o outcome) attributes(rv types.ReturnValue, paths []path) attribute.Item {
+func (o outcome) attributes(rv types.ReturnValue, paths []expression.Path) attribute.Item {
 	switch rv {
 	case types.ReturnValueAllOld:
 		return attribute.CopyItem(o.before)
@@ -135,11 +136,11 @@ func (o outcome) attributes(rv types.ReturnValue, paths []path) attribute.Item {
 }
 
 // touched returns the whole top-level attribute of each path that exists, as DynamoDB Local does.
-func touched(it attribute.Item, paths []path) attribute.Item {
+func touched(it attribute.Item, paths []expression.Path) attribute.Item {
 	var out attribute.Item
 
 	for _, p := range paths {
-		if p.lookup(it) == nil {
+		if p.Lookup(it) == nil {
 			continue
 		}
 
@@ -147,7 +148,7 @@ func touched(it attribute.Item, paths []path) attribute.Item {
 			out = attribute.Item{}
 		}
 
-		out[p[0].name] = attribute.CopyValue(it[p[0].name])
+		out[p[0].Name] = attribute.CopyValue(it[p[0].Name])
 	}
 
 	return out

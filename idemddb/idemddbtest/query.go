@@ -6,8 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 // Query returns the items of a table or of a global secondary index that have one partition key, in the order of their sort keys.
@@ -59,82 +59,35 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 
 // pageOf returns what a Query asks of a table or of an index.
 func (db *DB) pageOf(s source, in *dynamodb.QueryInput) (*page, error) {
-	r, err := db.bindReading(in.KeyConditionExpression, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	r, err := db.parsed.BindReading(in.KeyConditionExpression, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := s.checkKeyCondition(r.binding, r.condition); err != nil {
+	if err := s.checkKeyCondition(r.Binding, r.Condition); err != nil {
 		return nil, err
 	}
 
-	if err := s.checkFilter(r.binding, r.filter); err != nil {
+	if err := s.checkFilter(r.Binding, r.Filter); err != nil {
 		return nil, err
 	}
 
 	p := &page{
-		source: s, match: r.matcher(r.condition), filter: r.matcher(r.filter), backward: in.ScanIndexForward != nil && !*in.ScanIndexForward,
+		source: s, match: r.Matcher(r.Condition), filter: r.Matcher(r.Filter), backward: in.ScanIndexForward != nil && !*in.ScanIndexForward,
 		limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead,
 	}
 
 	return p, p.check()
 }
 
-// readExpressions are the expressions of a Query or a Scan, nil for one that is missing.
-type readExpressions struct {
-	*binding
-
-	condition, filter *expr
-}
-
-// bindReading parses and binds the expressions.
-func (db *DB) bindReading(condition, filter *string, names map[string]string, values attribute.Item) (r readExpressions, err error) {
-	var used []parsed
-
-	for _, e := range []*string{condition, filter} {
-		if e != nil {
-			used = append(used, db.parsed.parse(*e, false))
-		}
-	}
-
-	if r.binding, err = bind(names, values, used...); err != nil {
-		return r, err
-	}
-
-	for _, e := range used {
-		if err := r.check(e.condition); err != nil {
-			return r, err
-		}
-	}
-
-	if filter != nil {
-		r.filter = used[len(used)-1].condition
-	}
-
-	if condition != nil {
-		r.condition = used[0].condition
-	}
-
-	return r, nil
-}
-
-// matcher returns a function that evaluates the expression, nil for a missing expression.
-func (b *binding) matcher(e *expr) func(attribute.Item) bool {
-	if e == nil {
-		return nil
-	}
-
-	return func(it attribute.Item) bool { return b.holds(e, it) }
-}
-
 // checkFilter refuses the filter of a Query if it names a key attribute, or an attribute that the index does not project.
-func (s source) checkFilter(b *binding, e *expr) error {
+func (s source) checkFilter(b *expression.Binding, e *expression.Node) error {
 	if e == nil {
 		return nil
 	}
 
-	if e.kind == pathExpr {
-		name := e.path.resolved(b.names)[0].name
+	if e.Kind == expression.PathNode {
+		name := e.Path.Resolved(b.Names)[0].Name
 
 		switch {
 		case slices.ContainsFunc(s.key(), func(k keyAttribute) bool { return k.name == name }):
@@ -144,7 +97,7 @@ func (s source) checkFilter(b *binding, e *expr) error {
 		}
 	}
 
-	for _, a := range e.args {
+	for _, a := range e.Args {
 		if err := s.checkFilter(b, a); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 		return nil, exception.Validation("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
 	}
 
-	expressions, err := db.bindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	expressions, err := db.parsed.BindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 		return nil, err
 	}
 
-	p := &page{source: s, match: segment, filter: expressions.matcher(expressions.filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
+	p := &page{source: s, match: segment, filter: expressions.Matcher(expressions.Filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
 	if err := p.check(); err != nil {
 		return nil, err
 	}

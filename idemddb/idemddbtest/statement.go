@@ -12,6 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 // BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other
@@ -80,11 +81,11 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 			return nil, err
 		}
 
-		if r.Items[i].Operation == "SELECT" {
+		if r.Items[i].Operation == expression.SelectStatement {
 			reads++
 		}
 
-		if db.statements.parse(*s.Statement).err != nil {
+		if db.statements.Parse(*s.Statement).Err != nil {
 			continue
 		}
 
@@ -119,21 +120,24 @@ func checkStatement(s types.BatchStatementRequest) error {
 	return nil
 }
 
+// kinds are the writes of statements, by verb.
+var kinds = map[string]writeKind{expression.InsertStatement: putWrite, expression.UpdateStatement: updateWrite, expression.SelectStatement: readKind}
+
 // prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table
 // once the response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
-	st := db.statements.parse(*in.Statement)
+	st := db.statements.Parse(*in.Statement)
 
-	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure, consistent: in.ConsistentRead}
-	if st.returning {
+	w = &write{kind: kinds[st.Verb], tableName: &st.Table, condition: &st.Where, update: &st.Action, giveItem: in.ReturnValuesOnConditionCheckFailure, consistent: in.ConsistentRead}
+	if st.Returning {
 		w.returns = types.ReturnValueAllOld
 	}
 
-	if st.err != nil {
-		return w, st.err
+	if st.Err != nil {
+		return w, st.Err
 	}
 
-	if w.bound, err = st.bind(parameters); err != nil {
+	if w.bound, err = st.Bind(parameters); err != nil {
 		return w, err
 	}
 
@@ -152,39 +156,39 @@ func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []typ
 
 // understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or
 // item.
-func (db *DB) understand(w *write, st *statement) (t *table, err error) {
-	if st.kind == updateWrite {
-		if st.condition == nil {
-			return nil, errNoKeyEquality()
+func (db *DB) understand(w *write, st *expression.Statement) (t *table, err error) {
+	if st.Verb == expression.UpdateStatement {
+		if st.Condition == nil {
+			return nil, expression.ErrNoKeyEquality
 		}
 
-		w.parsed.condition.condition, w.parsed.update.update = st.condition, st.update
-		if err := w.bound.check(st.condition); err != nil {
+		w.parsed.condition.Condition, w.parsed.update.Update = st.Condition, st.Update
+		if err := w.bound.Check(st.Condition); err != nil {
 			return nil, err
 		}
 
-		if w.paths, err = w.bound.checkUpdate(st.update); err != nil {
+		if w.paths, err = w.bound.CheckUpdate(st.Update); err != nil {
 			return nil, err
 		}
 	}
 
-	if t, err = db.table(&st.table); err != nil {
+	if t, err = db.table(&st.Table); err != nil {
 		return nil, err
 	}
 
-	if st.kind == putWrite {
-		w.adopted = make(attribute.Item, len(st.attributes))
-		for _, a := range st.attributes {
-			w.adopted[a.name] = w.bound.values[a.value]
+	if st.Verb == expression.InsertStatement {
+		w.adopted = make(attribute.Item, len(st.Attributes))
+		for _, a := range st.Attributes {
+			w.adopted[a.Name] = w.bound.Values[a.Value]
 		}
 
-		w.parsed.condition.condition = missing(t.key[0].name)
-	} else if w.adopted, err = st.key(t, w.bound.values); err != nil {
+		w.parsed.condition.Condition = expression.NotExists(t.key[0].name)
+	} else if w.adopted, err = t.keyDemanded(st, w.bound.Values); err != nil {
 		return nil, err
 	}
 
-	if st.kind == readKind && len(st.equalities) > len(t.key) {
-		return nil, errMoreThanKey
+	if st.Verb == expression.SelectStatement && len(st.Equalities) > len(t.key) {
+		return nil, expression.ErrMoreThanKey
 	}
 
 	return t, t.checkAttributes(w.adopted)
@@ -204,23 +208,23 @@ func (t *table) checkAttributes(it attribute.Item) error {
 	return nil
 }
 
-// key returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
-func (st *statement) key(t *table, values attribute.Item) (attribute.Item, error) {
+// keyDemanded returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
+func (t *table) keyDemanded(st *expression.Statement, values attribute.Item) (attribute.Item, error) {
 	key := make(attribute.Item, len(t.key))
-	for _, e := range st.equalities {
-		if !t.isKey(e.name) {
+	for _, e := range st.Equalities {
+		if !t.isKey(e.Name) {
 			continue
 		}
 
-		if v, ok := key[e.name]; ok && !attribute.Equal(v, values[e.value]) {
-			return nil, exception.Validation("Multiple conditions on same key %s", e.name)
+		if v, ok := key[e.Name]; ok && !attribute.Equal(v, values[e.Value]) {
+			return nil, exception.Validation("Multiple conditions on same key %s", e.Name)
 		}
 
-		key[e.name] = values[e.value]
+		key[e.Name] = values[e.Value]
 	}
 
 	if len(key) < len(t.key) {
-		return nil, errNoKeyEquality()
+		return nil, expression.ErrNoKeyEquality
 	}
 
 	return key, nil
@@ -319,21 +323,21 @@ func statementError(err error) *types.BatchStatementError {
 
 // describeStatement returns a statement as Requests lists it.
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
-	st := db.statements.parse(aws.ToString(in.Statement))
-	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}
+	st := db.statements.Parse(aws.ToString(in.Statement))
+	r := Request{Operation: st.Verb, Table: tableName(&st.Table), Condition: st.Where, Update: st.Action}
 
-	t, err := db.table(&st.table)
-	if err != nil || st.err != nil || len(in.Parameters) < len(st.parameters) {
+	t, err := db.table(&st.Table)
+	if err != nil || st.Err != nil || len(in.Parameters) < len(st.Parameters) {
 		return r
 	}
 
-	values := st.values(in.Parameters)
+	values := st.ValueOf(in.Parameters)
 	r.Key = make(attribute.Item, len(t.key))
 
-	for _, of := range [][]named{st.attributes, st.equalities} {
+	for _, of := range [][]expression.Named{st.Attributes, st.Equalities} {
 		for _, a := range of {
-			if t.isKey(a.name) && r.Key[a.name] == nil {
-				r.Key[a.name] = attribute.CopyValue(values(a.value))
+			if t.isKey(a.Name) && r.Key[a.Name] == nil {
+				r.Key[a.Name] = attribute.CopyValue(values(a.Value))
 			}
 		}
 	}

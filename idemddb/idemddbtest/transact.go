@@ -185,7 +185,7 @@ func (w *write) size() int {
 		n += len(name)
 	}
 
-	for _, v := range w.bound.values {
+	for _, v := range w.bound.Values {
 		n += attribute.ValueSize(v)
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 )
 
 // UpdateItem changes an item, or makes it if there is none.
@@ -44,9 +45,9 @@ type write struct {
 	table   *table
 	adopted attribute.Item // the key; for a put the whole item
 	id      string
-	bound   *binding
-	parsed  struct{ condition, update parsed }
-	paths   []path // that the update changes
+	bound   *expression.Binding
+	parsed  struct{ condition, update expression.Parsed }
+	paths   []expression.Path // that the update changes
 }
 
 type writeKind byte
@@ -228,28 +229,28 @@ func (w *write) checkReturns() error {
 }
 
 func (db *DB) bindExpressions(w *write) (err error) {
-	var used [2]parsed
+	var used [2]expression.Parsed
 
 	n := 0
 
 	if w.condition != nil {
-		w.parsed.condition = db.parsed.parse(*w.condition, false)
+		w.parsed.condition = db.parsed.ParseCondition(*w.condition)
 		used[n] = w.parsed.condition
 		n++
 	}
 
 	if w.update != nil {
-		w.parsed.update = db.parsed.parse(*w.update, true)
+		w.parsed.update = db.parsed.ParseUpdate(*w.update)
 		used[n] = w.parsed.update
 		n++
 	}
 
-	if w.bound, err = bind(w.names, w.values, used[:n]...); err != nil {
+	if w.bound, err = expression.Bind(w.names, w.values, used[:n]...); err != nil {
 		return err
 	}
 
 	if w.condition != nil {
-		if err := w.bound.check(w.parsed.condition.condition); err != nil {
+		if err := w.bound.Check(w.parsed.condition.Condition); err != nil {
 			return err
 		}
 	}
@@ -258,7 +259,7 @@ func (db *DB) bindExpressions(w *write) (err error) {
 		return nil
 	}
 
-	w.paths, err = w.bound.checkUpdate(w.parsed.update.update)
+	w.paths, err = w.bound.CheckUpdate(w.parsed.update.Update)
 
 	return err
 }

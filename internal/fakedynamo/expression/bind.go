@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"slices"
@@ -10,54 +10,14 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
-// binding holds the names and values of a request for its expressions. The values are adopted.
-type binding struct {
-	names  map[string]string
-	values attribute.Item
+// Binding holds the names and values of a request for its expressions. The values are adopted.
+type Binding struct {
+	Names  map[string]string
+	Values attribute.Item
 }
 
-// parsed is an entry of the cache: a condition or an update, with the names and values that it uses.
-type parsed struct {
-	condition *expr
-	update    *update
-	uses      map[string]struct{}
-	err       error
-}
-
-// cache keeps parsed expressions. Code has few of them; the cache is bounded because a fuzzer has many.
-type cache map[cacheKey]parsed
-
-type cacheKey struct {
-	expression string
-	isUpdate   bool
-}
-
-const cacheSize = 1024
-
-func (c cache) parse(expression string, isUpdate bool) parsed {
-	key := cacheKey{expression, isUpdate}
-	if p, ok := c[key]; ok {
-		return p
-	}
-
-	var p parsed
-	if isUpdate {
-		p.update, p.uses, p.err = parseUpdate(expression)
-	} else {
-		p.condition, p.uses, p.err = parseCondition(expression)
-	}
-
-	if len(c) >= cacheSize {
-		clear(c)
-	}
-
-	c[key] = p
-
-	return p
-}
-
-// bind checks that the expressions use all names and values of the request, and no others.
-func bind(names map[string]string, values attribute.Item, expressions ...parsed) (*binding, error) {
+// Bind checks that the expressions use all names and values of the request, and no others.
+func Bind(names map[string]string, values attribute.Item, expressions ...Parsed) (*Binding, error) {
 	if err := checkKeys(names, values, len(expressions) > 0); err != nil {
 		return nil, err
 	}
@@ -89,7 +49,7 @@ func bind(names map[string]string, values attribute.Item, expressions ...parsed)
 		return nil, exception.Validation("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
 	}
 
-	return &binding{names: names, values: adopted}, nil
+	return &Binding{Names: names, Values: adopted}, nil
 }
 
 // checkKeys checks the names of placeholders. A nil map is absent; a map that is present may not be empty.
@@ -133,8 +93,8 @@ func defined(name string, names map[string]string, values attribute.Item) bool {
 	return ok
 }
 
-func contained(name string, expressions []parsed) bool {
-	return slices.ContainsFunc(expressions, func(e parsed) bool {
+func contained(name string, expressions []Parsed) bool {
+	return slices.ContainsFunc(expressions, func(e Parsed) bool {
 		_, ok := e.uses[name]
 
 		return ok
@@ -142,14 +102,14 @@ func contained(name string, expressions []parsed) bool {
 }
 
 // value returns the value of an operand of a condition, nil if it is missing.
-func (b *binding) value(e *expr, it attribute.Item) types.AttributeValue {
-	switch e.kind {
-	case pathExpr:
-		return e.path.resolved(b.names).lookup(it)
-	case valueExpr:
-		return b.values[e.op]
-	case sizeExpr:
-		if n, ok := attribute.Length(b.value(e.args[0], it)); ok {
+func (b *Binding) value(e *Node, it attribute.Item) types.AttributeValue {
+	switch e.Kind {
+	case PathNode:
+		return e.Path.Resolved(b.Names).Lookup(it)
+	case ValueNode:
+		return b.Values[e.Op]
+	case SizeNode:
+		if n, ok := attribute.Length(b.value(e.Args[0], it)); ok {
 			return integer(n)
 		}
 	}

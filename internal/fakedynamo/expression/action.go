@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"bytes"
@@ -12,19 +12,19 @@ import (
 )
 
 // evaluate returns the value of the right side of a SET.
-func (b *binding) evaluate(e *expr, it attribute.Item) (types.AttributeValue, error) {
+func (b *Binding) evaluate(e *Node, it attribute.Item) (types.AttributeValue, error) {
 	switch {
-	case e.kind == sumExpr:
+	case e.Kind == SumNode:
 		return b.sum(e, it)
-	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
+	case e.Op == "if_not_exists" && e.Kind == SetFunctionNode:
 		// Both operands are evaluated, because a second one that is missing fails even if it is not needed.
-		other, err := b.evaluate(e.args[1], it)
-		if v := b.value(e.args[0], it); v != nil && err == nil {
+		other, err := b.evaluate(e.Args[1], it)
+		if v := b.value(e.Args[0], it); v != nil && err == nil {
 			return v, nil
 		}
 
 		return other, err
-	case e.kind == setFunctionExpr:
+	case e.Kind == SetFunctionNode:
 		return b.listAppend(e, it)
 	}
 
@@ -35,17 +35,17 @@ func (b *binding) evaluate(e *expr, it attribute.Item) (types.AttributeValue, er
 	return nil, exception.Validation("The provided expression refers to an attribute that does not exist in the item")
 }
 
-func (b *binding) both(e *expr, it attribute.Item) (x, y types.AttributeValue, err error) {
-	if x, err = b.evaluate(e.args[0], it); err != nil {
+func (b *Binding) both(e *Node, it attribute.Item) (x, y types.AttributeValue, err error) {
+	if x, err = b.evaluate(e.Args[0], it); err != nil {
 		return nil, nil, err
 	}
 
-	y, err = b.evaluate(e.args[1], it)
+	y, err = b.evaluate(e.Args[1], it)
 
 	return x, y, err
 }
 
-func (b *binding) sum(e *expr, it attribute.Item) (types.AttributeValue, error) {
+func (b *Binding) sum(e *Node, it attribute.Item) (types.AttributeValue, error) {
 	x, y, err := b.both(e, it)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (b *binding) sum(e *expr, it attribute.Item) (types.AttributeValue, error) 
 	}
 
 	other := n.Value
-	if e.op == "-" {
+	if e.Op == "-" {
 		other = attribute.NegateNumber(other)
 	}
 
@@ -68,7 +68,7 @@ func (b *binding) sum(e *expr, it attribute.Item) (types.AttributeValue, error) 
 	return &types.AttributeValueMemberN{Value: s}, err
 }
 
-func (b *binding) listAppend(e *expr, it attribute.Item) (types.AttributeValue, error) {
+func (b *Binding) listAppend(e *Node, it attribute.Item) (types.AttributeValue, error) {
 	x, y, err := b.both(e, it)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"strings"
@@ -6,26 +6,26 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
-// update is a parsed update expression.
-type update struct {
+// Update is a parsed update expression.
+type Update struct {
 	sets    []assignment
-	removes []path
+	removes []Path
 	adds    []assignment
 	deletes []assignment
 }
 
 type assignment struct {
-	path  path
-	value *expr
+	path  Path
+	value *Node
 }
 
-func parseUpdate(s string) (*update, map[string]struct{}, error) {
+func parseUpdate(s string) (*Update, map[string]struct{}, error) {
 	p, err := newParser(s)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	u := &update{}
+	u := &Update{}
 
 	seen := map[string]bool{}
 	for p.peek().kind != endToken || len(seen) == 0 {
@@ -52,7 +52,7 @@ func parseUpdate(s string) (*update, map[string]struct{}, error) {
 	return u, p.uses, nil
 }
 
-func (p *parser) section(clause string, u *update) func() error {
+func (p *parser) section(clause string, u *Update) func() error {
 	switch clause {
 	case "SET":
 		return func() (err error) {
@@ -84,19 +84,7 @@ func (p *parser) section(clause string, u *update) func() error {
 	return nil
 }
 
-func (p *parser) commaSeparated(one func() error) error {
-	for {
-		if err := one(); err != nil {
-			return err
-		}
-
-		if !p.take(",") {
-			return nil
-		}
-	}
-}
-
-func (p *parser) appendAssignment(list []assignment, value func() (*expr, error)) ([]assignment, error) {
+func (p *parser) appendAssignment(list []assignment, value func() (*Node, error)) ([]assignment, error) {
 	path, err := p.path()
 	if err != nil {
 		return list, err
@@ -107,7 +95,7 @@ func (p *parser) appendAssignment(list []assignment, value func() (*expr, error)
 	return append(list, assignment{path, v}), err
 }
 
-func (p *parser) valueOnly() (*expr, error) {
+func (p *parser) valueOnly() (*Node, error) {
 	if p.peek().kind != valueToken {
 		return nil, p.unexpected()
 	}
@@ -115,7 +103,7 @@ func (p *parser) valueOnly() (*expr, error) {
 	return p.leaf()
 }
 
-func (p *parser) setAction() (*expr, error) {
+func (p *parser) setAction() (*Node, error) {
 	if !p.take("=") {
 		return nil, p.unexpected()
 	}
@@ -124,7 +112,7 @@ func (p *parser) setAction() (*expr, error) {
 }
 
 // sum parses one term or the sum of two. The service's grammar has no longer sums.
-func (p *parser) sum() (*expr, error) {
+func (p *parser) sum() (*Node, error) {
 	left, err := p.term()
 	if err != nil {
 		return nil, err
@@ -140,10 +128,10 @@ func (p *parser) sum() (*expr, error) {
 		err = inner(left, right)
 	}
 
-	return &expr{kind: sumExpr, op: t.text, args: []*expr{left, right}}, err
+	return &Node{Kind: SumNode, Op: t.text, Args: []*Node{left, right}}, err
 }
 
-func (p *parser) term() (*expr, error) {
+func (p *parser) term() (*Node, error) {
 	if from := len(p.tokens); p.take("(") {
 		e, err := p.sum()
 		if err != nil {
@@ -160,7 +148,7 @@ func (p *parser) term() (*expr, error) {
 	return p.leaf()
 }
 
-func (p *parser) setFunction() (*expr, error) {
+func (p *parser) setFunction() (*Node, error) {
 	name := p.next().text
 
 	args, err := p.arguments(p.term)
@@ -171,17 +159,17 @@ func (p *parser) setFunction() (*expr, error) {
 		return nil, exception.Validation("Invalid function name; function: %s", name)
 	case len(args) != 2:
 		return nil, wrongCount(name)
-	case name == "if_not_exists" && args[0].kind != pathExpr:
+	case name == "if_not_exists" && args[0].Kind != PathNode:
 		return nil, exception.Validation("Operator or function requires a document path; operator or function: %s", name)
 	}
 
-	return &expr{kind: setFunctionExpr, op: name, args: args}, inner(args...)
+	return &Node{Kind: SetFunctionNode, Op: name, Args: args}, inner(args...)
 }
 
 // inner refuses a list_append inside of another operand.
-func inner(operands ...*expr) error {
+func inner(operands ...*Node) error {
 	for _, o := range operands {
-		if o.kind == setFunctionExpr && o.op == "list_append" {
+		if o.Kind == SetFunctionNode && o.Op == "list_append" {
 			return exception.Validation("The function is not allowed to be used this way in an expression; function: list_append")
 		}
 	}

@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"maps"
@@ -12,39 +12,39 @@ import (
 
 // change sets the value at a path, or removes it if value is nil.
 type change struct {
-	path  path
+	path  Path
 	value types.AttributeValue
 }
 
-// checkUpdate refuses an update that is wrong for every item, and returns the paths that it changes.
-func (b *binding) checkUpdate(u *update) ([]path, error) {
-	paths := make([]path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
+// CheckUpdate refuses an update that is wrong for every item, and returns the paths that it changes.
+func (b *Binding) CheckUpdate(u *Update) ([]Path, error) {
+	paths := make([]Path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
 	for _, a := range u.sets {
 		if err := b.checkSet(a.value); err != nil {
 			return nil, err
 		}
 
-		paths = append(paths, a.path.resolved(b.names))
+		paths = append(paths, a.path.Resolved(b.Names))
 	}
 
 	for _, p := range u.removes {
-		paths = append(paths, p.resolved(b.names))
+		paths = append(paths, p.Resolved(b.Names))
 	}
 
 	for _, a := range u.adds {
-		if t := attribute.TypeOf(b.values[a.value.op]); !oneOf(t, "N SS NS BS") {
+		if t := attribute.TypeOf(b.Values[a.value.Op]); !oneOf(t, "N SS NS BS") {
 			return nil, exception.Validation("Incorrect operand type for operator or function; operator: ADD, operand type: %s", t)
 		}
 
-		paths = append(paths, a.path.resolved(b.names))
+		paths = append(paths, a.path.Resolved(b.Names))
 	}
 
 	for _, a := range u.deletes {
-		if t := attribute.TypeOf(b.values[a.value.op]); !oneOf(t, "SS NS BS") {
+		if t := attribute.TypeOf(b.Values[a.value.Op]); !oneOf(t, "SS NS BS") {
 			return nil, exception.Validation("Incorrect operand type for operator or function; operator: DELETE, operand type: %s", t)
 		}
 
-		paths = append(paths, a.path.resolved(b.names))
+		paths = append(paths, a.path.Resolved(b.Names))
 	}
 
 	for i, p := range paths {
@@ -58,28 +58,28 @@ func (b *binding) checkUpdate(u *update) ([]path, error) {
 	return paths, nil
 }
 
-func (b *binding) checkSet(e *expr) error {
-	for _, a := range e.args {
+func (b *Binding) checkSet(e *Node) error {
+	for _, a := range e.Args {
 		if err := b.checkSet(a); err != nil {
 			return err
 		}
 	}
 
 	switch {
-	case e.kind == sumExpr:
-		return b.checkTypes(e, "N", e.args...)
-	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
+	case e.Kind == SumNode:
+		return b.checkTypes(e, "N", e.Args...)
+	case e.Op == "if_not_exists" && e.Kind == SetFunctionNode:
 		return b.checkDistinct(e)
-	case e.op == "list_append":
-		return b.checkTypes(e, "L", e.args...)
+	case e.Op == "list_append":
+		return b.checkTypes(e, "L", e.Args...)
 	}
 
 	return nil
 }
 
-// apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins
+// Apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins
 // with its key.
-func (b *binding) apply(u *update, before attribute.Item) (attribute.Item, error) {
+func (b *Binding) Apply(u *Update, before attribute.Item) (attribute.Item, error) {
 	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
 
 	removals := make([]change, 0, len(u.removes)+len(u.deletes))
@@ -89,17 +89,17 @@ func (b *binding) apply(u *update, before attribute.Item) (attribute.Item, error
 			return nil, err
 		}
 
-		changes = append(changes, change{a.path.resolved(b.names), v})
+		changes = append(changes, change{a.path.Resolved(b.Names), v})
 	}
 
 	for _, p := range u.removes {
-		removals = append(removals, change{path: p.resolved(b.names)})
+		removals = append(removals, change{path: p.Resolved(b.Names)})
 	}
 
 	for _, a := range u.adds {
-		p := a.path.resolved(b.names)
+		p := a.path.Resolved(b.Names)
 
-		v, err := add(p.lookup(before), b.values[a.value.op])
+		v, err := add(p.Lookup(before), b.Values[a.value.Op])
 		if err != nil {
 			return nil, err
 		}
@@ -108,10 +108,10 @@ func (b *binding) apply(u *update, before attribute.Item) (attribute.Item, error
 	}
 
 	for _, a := range u.deletes {
-		p := a.path.resolved(b.names)
-		old := p.lookup(before)
+		p := a.path.Resolved(b.Names)
+		old := p.Lookup(before)
 
-		v, err := subtract(old, b.values[a.value.op])
+		v, err := subtract(old, b.Values[a.value.Op])
 		switch {
 		case err != nil:
 			return nil, err
@@ -136,21 +136,21 @@ func applyChanges(before attribute.Item, changes, removals []change) (attribute.
 		slices.SortFunc(removals, func(a, b change) int { return b.path.compare(a.path) })
 
 		for _, c := range slices.Concat(changes, removals) {
-			if nested(c) && !c.path[len(c.path)-1].holds(c.path[:len(c.path)-1].lookup(before)) {
+			if nested(c) && !c.path[len(c.path)-1].holds(c.path[:len(c.path)-1].Lookup(before)) {
 				return nil, exception.Validation("The document path provided in the update expression is invalid for update")
 			}
 		}
 	}
 
 	for _, c := range changes {
-		after[c.path[0].name] = with(after[c.path[0].name], c.path[1:], c.value)
+		after[c.path[0].Name] = with(after[c.path[0].Name], c.path[1:], c.value)
 	}
 
 	for _, c := range removals {
 		if len(c.path) == 1 {
-			delete(after, c.path[0].name)
+			delete(after, c.path[0].Name)
 		} else {
-			after[c.path[0].name] = without(after[c.path[0].name], c.path[1:])
+			after[c.path[0].Name] = without(after[c.path[0].Name], c.path[1:])
 		}
 	}
 
@@ -158,7 +158,7 @@ func applyChanges(before attribute.Item, changes, removals []change) (attribute.
 }
 
 // with returns a copy of v with another value at the path below it.
-func with(v types.AttributeValue, p path, value types.AttributeValue) types.AttributeValue {
+func with(v types.AttributeValue, p Path, value types.AttributeValue) types.AttributeValue {
 	if len(p) == 0 {
 		return value
 	}
@@ -166,16 +166,16 @@ func with(v types.AttributeValue, p path, value types.AttributeValue) types.Attr
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
 		m := maps.Clone(v.Value)
-		m[p[0].name] = with(m[p[0].name], p[1:], value)
+		m[p[0].Name] = with(m[p[0].Name], p[1:], value)
 
 		return &types.AttributeValueMemberM{Value: m}
 	case *types.AttributeValueMemberL:
 		l := slices.Clone(v.Value)
-		if p[0].index >= len(l) {
+		if p[0].Index >= len(l) {
 			return &types.AttributeValueMemberL{Value: append(l, value)}
 		}
 
-		l[p[0].index] = with(l[p[0].index], p[1:], value)
+		l[p[0].Index] = with(l[p[0].Index], p[1:], value)
 
 		return &types.AttributeValueMemberL{Value: l}
 	}
@@ -183,27 +183,27 @@ func with(v types.AttributeValue, p path, value types.AttributeValue) types.Attr
 	return v
 }
 
-func without(v types.AttributeValue, p path) types.AttributeValue {
+func without(v types.AttributeValue, p Path) types.AttributeValue {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
 		m := maps.Clone(v.Value)
 		if len(p) == 1 {
-			delete(m, p[0].name)
+			delete(m, p[0].Name)
 		} else {
-			m[p[0].name] = without(m[p[0].name], p[1:])
+			m[p[0].Name] = without(m[p[0].Name], p[1:])
 		}
 
 		return &types.AttributeValueMemberM{Value: m}
 	case *types.AttributeValueMemberL:
-		if p[0].index >= len(v.Value) {
+		if p[0].Index >= len(v.Value) {
 			return v
 		}
 
 		l := slices.Clone(v.Value)
 		if len(p) == 1 {
-			l = slices.Delete(l, p[0].index, p[0].index+1)
+			l = slices.Delete(l, p[0].Index, p[0].Index+1)
 		} else {
-			l[p[0].index] = without(l[p[0].index], p[1:])
+			l[p[0].Index] = without(l[p[0].Index], p[1:])
 		}
 
 		return &types.AttributeValueMemberL{Value: l}

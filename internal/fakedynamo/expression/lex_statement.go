@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"strings"

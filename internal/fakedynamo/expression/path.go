@@ -1,4 +1,4 @@
-package idemddbtest
+package expression
 
 import (
 	"cmp"
@@ -10,29 +10,29 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
-// path names a place in an item, such as a.b[0].#c.
-type path []step
+// Path names a place in an item, such as a.b[0].#c.
+type Path []Step
 
-// step is a name, an alias that stands for a name, or, if name is empty, an index.
-type step struct {
-	name  string
-	index int
+// Step is a name, an alias that stands for a name, or, if name is empty, an index.
+type Step struct {
+	Name  string
+	Index int
 }
 
-func (s step) isIndex() bool { return s.name == "" }
-func (s step) isAlias() bool { return s.name != "" && s.name[0] == '#' }
+func (s Step) isIndex() bool { return s.Name == "" }
+func (s Step) isAlias() bool { return s.Name != "" && s.Name[0] == '#' }
 
-// resolved returns the path with names in place of its aliases.
-func (p path) resolved(names map[string]string) path {
+// Resolved returns the path with names in place of its aliases.
+func (p Path) Resolved(names map[string]string) Path {
 	for i, s := range p {
 		if !s.isAlias() {
 			continue
 		}
 
-		out := append(path(nil), p...)
+		out := append(Path(nil), p...)
 		for j := i; j < len(out); j++ {
 			if out[j].isAlias() {
-				out[j].name = names[out[j].name]
+				out[j].Name = names[out[j].Name]
 			}
 		}
 
@@ -42,9 +42,9 @@ func (p path) resolved(names map[string]string) path {
 	return p
 }
 
-// lookup returns the value at a resolved path, nil if there is none.
-func (p path) lookup(it attribute.Item) types.AttributeValue {
-	v := it[p[0].name]
+// Lookup returns the value at a resolved path, nil if there is none.
+func (p Path) Lookup(it attribute.Item) types.AttributeValue {
+	v := it[p[0].Name]
 	for _, s := range p[1:] {
 		v = s.child(v)
 	}
@@ -52,15 +52,15 @@ func (p path) lookup(it attribute.Item) types.AttributeValue {
 	return v
 }
 
-func (s step) child(v types.AttributeValue) types.AttributeValue {
+func (s Step) child(v types.AttributeValue) types.AttributeValue {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
 		if !s.isIndex() {
-			return v.Value[s.name]
+			return v.Value[s.Name]
 		}
 	case *types.AttributeValueMemberL:
-		if s.isIndex() && s.index < len(v.Value) {
-			return v.Value[s.index]
+		if s.isIndex() && s.Index < len(v.Value) {
+			return v.Value[s.Index]
 		}
 	}
 
@@ -68,7 +68,7 @@ func (s step) child(v types.AttributeValue) types.AttributeValue {
 }
 
 // holds reports whether a value can have this step below it.
-func (s step) holds(parent types.AttributeValue) bool {
+func (s Step) holds(parent types.AttributeValue) bool {
 	switch parent.(type) {
 	case *types.AttributeValueMemberM:
 		return !s.isIndex()
@@ -80,13 +80,13 @@ func (s step) holds(parent types.AttributeValue) bool {
 }
 
 // compare orders paths so that the elements of a list are in the order of their indexes.
-func (p path) compare(q path) int {
+func (p Path) compare(q Path) int {
 	for i := range min(len(p), len(q)) {
-		if c := strings.Compare(p[i].name, q[i].name); c != 0 {
+		if c := strings.Compare(p[i].Name, q[i].Name); c != 0 {
 			return c
 		}
 
-		if c := cmp.Compare(p[i].index, q[i].index); c != 0 {
+		if c := cmp.Compare(p[i].Index, q[i].Index); c != 0 {
 			return c
 		}
 	}
@@ -96,7 +96,7 @@ func (p path) compare(q path) int {
 
 // clash refuses two paths that may not be in one update: one of them leads to a part of the other, or they take the same value
 // for a list and for a map.
-func (p path) clash(q path) error {
+func (p Path) clash(q Path) error {
 	for i := range min(len(p), len(q)) {
 		if p[i].isIndex() != q[i].isIndex() {
 			return exception.Validation("Two document paths conflict with each other; must remove or rewrite one of these paths")
