@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/altered"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/contract"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
@@ -48,7 +49,7 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 		t.Skip("each of more than 200 mutants runs the contract")
 	}
 
-	if hasRaceDetector() {
+	if altered.HasRaceDetector() {
 		t.Skip("ten times as slow with the race detector; internal/checks/mutation runs it in a build without")
 	}
 
@@ -82,12 +83,6 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 	}
 }
 
-func hasRaceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
 // engine is the engine in memory behind a wire that makes the change.
 func (m mutant) engine(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 	t.Helper()
@@ -97,7 +92,20 @@ func (m mutant) engine(t *testing.T, schema *dynamodb.CreateTableInput) contract
 		t.Fatal(err)
 	}
 
-	return mutated{db, m, statementsOf(schema)}
+	statements := statementsOf(schema)
+
+	return mutated{&around.Client{DB: db, Do: func(ctx context.Context, in any, send around.Send) (any, error) {
+		change := func(_ string, expression *string) *string { return m.change(expression) }
+
+		switch shared, isShared := in.(*dynamodb.BatchExecuteStatementInput); {
+		case isShared && m.Grouped:
+			in = m.changeStatements(shared, statements)
+		case !isShared && !m.Grouped:
+			in = altered.Request(in, change, change)
+		}
+
+		return send(ctx, in)
+	}}}
 }
 
 // statementsOf knows every statement on a table by its text. A text that is not among them fails the case that sends it.
@@ -291,103 +299,31 @@ func dropClause(text string, at []int) string {
 }
 
 // mutated is the engine behind a wire that changes expressions.
-type mutated struct {
-	*idemddbtest.DB
-
-	m          mutant
-	statements map[string][]statement // by their text
-}
+type mutated struct{ *around.Client }
 
 // OnChange hides that of the engine: the cases of the contract themselves must notice the change, as on an engine that shows
 // none.
-func (e mutated) OnChange() {}
+func (mutated) OnChange() {}
 
-func (e mutated) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	if !e.m.Grouped {
-		return e.DB.BatchExecuteStatement(ctx, in, opts...)
-	}
-
+// changeStatements changes those of a shared request. They are known by their text.
+func (m mutant) changeStatements(in *dynamodb.BatchExecuteStatementInput, all map[string][]statement) *dynamodb.BatchExecuteStatementInput {
 	changed := *in
 	changed.Statements = slices.Clone(in.Statements)
 
 	for i, one := range in.Statements {
-		known := slices.IndexFunc(e.statements[*one.Statement], func(s statement) bool { return s.fits(one) })
+		known := slices.IndexFunc(all[*one.Statement], func(s statement) bool { return s.fits(one) })
 
 		switch {
 		case known >= 0:
-			changed.Statements[i] = e.statements[*one.Statement][known].change(e.m, one)
+			changed.Statements[i] = all[*one.Statement][known].change(m, one)
 		case strings.HasPrefix(*one.Statement, "INSERT "):
-			changed.Statements[i] = e.m.changeInsert(one)
+			changed.Statements[i] = m.changeInsert(one)
 		default:
 			panic("an unknown statement: " + *one.Statement)
 		}
 	}
 
-	return e.DB.BatchExecuteStatement(ctx, &changed, opts...)
-}
-
-func (e mutated) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if e.m.Grouped {
-		return e.DB.UpdateItem(ctx, in, opts...)
-	}
-
-	changed := *in
-	changed.ConditionExpression = e.m.change(in.ConditionExpression)
-	changed.UpdateExpression = e.m.change(in.UpdateExpression)
-	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression, changed.UpdateExpression)
-	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression, changed.UpdateExpression)
-
-	return e.DB.UpdateItem(ctx, &changed, opts...)
-}
-
-func (e mutated) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	if e.m.Grouped {
-		return e.DB.TransactWriteItems(ctx, in, opts...)
-	}
-
-	changed := *in
-	changed.TransactItems = slices.Clone(in.TransactItems)
-
-	for i, it := range in.TransactItems {
-		if it.Update != nil {
-			u := *it.Update
-			u.ConditionExpression, u.UpdateExpression = e.m.change(u.ConditionExpression), e.m.change(u.UpdateExpression)
-			u.ExpressionAttributeNames = used(u.ExpressionAttributeNames, u.ConditionExpression, u.UpdateExpression)
-			u.ExpressionAttributeValues = used(u.ExpressionAttributeValues, u.ConditionExpression, u.UpdateExpression)
-			changed.TransactItems[i].Update = &u
-		}
-
-		if it.Put != nil {
-			p := *it.Put
-			p.ConditionExpression = e.m.change(p.ConditionExpression)
-			p.ExpressionAttributeNames = used(p.ExpressionAttributeNames, p.ConditionExpression)
-			p.ExpressionAttributeValues = used(p.ExpressionAttributeValues, p.ConditionExpression)
-			changed.TransactItems[i].Put = &p
-		}
-	}
-
-	return e.DB.TransactWriteItems(ctx, &changed, opts...)
-}
-
-func (e mutated) PutItem(
-	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	if e.m.Grouped {
-		return e.DB.PutItem(ctx, in, opts...)
-	}
-
-	changed := *in
-	changed.ConditionExpression = e.m.change(in.ConditionExpression)
-	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression)
-	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression)
-
-	return e.DB.PutItem(ctx, &changed, opts...)
+	return &changed
 }
 
 func (m mutant) change(expression *string) *string {
@@ -399,29 +335,4 @@ func (m mutant) change(expression *string) *string {
 	default:
 		return new(strings.Replace(*expression, m.From, m.To, 1))
 	}
-}
-
-var placeholder = regexp.MustCompile(`[#:]\w+`)
-
-// used keeps what the expressions still name; nil if that is nothing.
-func used[V any](all map[string]V, expressions ...*string) map[string]V {
-	kept := map[string]V{}
-
-	for _, expression := range expressions {
-		if expression == nil {
-			continue
-		}
-
-		for _, name := range placeholder.FindAllString(*expression, -1) {
-			if v, ok := all[name]; ok {
-				kept[name] = v
-			}
-		}
-	}
-
-	if len(kept) == 0 {
-		return nil
-	}
-
-	return kept
 }

@@ -148,7 +148,7 @@ func (h *history) reject(ctx context.Context, w *worker) {
 func (h *history) reopen(ctx context.Context, w *worker) { _ = w.store.Reopen(ctx, "k") }
 
 func (h *history) sweep(ctx context.Context, w *worker) {
-	_, _ = outbox.Sweep(ctx, w.store, client{h.db, h})
+	_, _ = outbox.Sweep(ctx, w.store, h.client())
 }
 
 // operate changes the record as an operator has seen it, now or earlier.

@@ -2,14 +2,14 @@ package audited_test
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/altered"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // request is a conditional write on its way.
@@ -18,77 +18,28 @@ type request struct {
 	parameters           []types.AttributeValue // of a statement, those of its condition
 }
 
-// client is the engine behind a way on which others act, and on which conditions are altered.
-type client struct {
-	*idemddbtest.DB
-
-	h *history
-}
-
-func (c client) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	c.between()
-	defer c.between()
-
-	sent := *in
-	sent.ConditionExpression = c.altered("update", in.ConditionExpression)
-	sent.ExpressionAttributeNames = used(in.ExpressionAttributeNames, sent.ConditionExpression, sent.UpdateExpression)
-	sent.ExpressionAttributeValues = used(in.ExpressionAttributeValues, sent.ConditionExpression, sent.UpdateExpression)
-
-	return c.DB.UpdateItem(ctx, &sent, opts...)
-}
-
-func (c client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	c.between()
-	defer c.between()
-
-	sent := *in
-	sent.ConditionExpression = c.altered("put", in.ConditionExpression)
-	sent.ExpressionAttributeNames = used(in.ExpressionAttributeNames, sent.ConditionExpression)
-	sent.ExpressionAttributeValues = used(in.ExpressionAttributeValues, sent.ConditionExpression)
-
-	return c.DB.PutItem(ctx, &sent, opts...)
-}
-
-func (c client) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	c.between()
-	defer c.between()
-
-	sent := *in
-	sent.TransactItems = slices.Clone(in.TransactItems)
-
-	for i, it := range in.TransactItems {
-		if u := it.Update; u != nil {
-			changed := *u
-			changed.ConditionExpression = c.altered("update in a transaction", u.ConditionExpression)
-			changed.ExpressionAttributeNames = used(u.ExpressionAttributeNames, changed.ConditionExpression, changed.UpdateExpression)
-			changed.ExpressionAttributeValues = used(u.ExpressionAttributeValues, changed.ConditionExpression, changed.UpdateExpression)
-			sent.TransactItems[i].Update = &changed
+// client is the engine behind a way on which others act while a write is on it, and on which conditions are altered.
+func (h *history) client() *around.Client {
+	return &around.Client{DB: h.db, Do: func(ctx context.Context, in any, send around.Send) (any, error) {
+		switch in.(type) {
+		case *dynamodb.GetItemInput, *dynamodb.QueryInput, *dynamodb.ScanInput:
+			return send(ctx, in)
 		}
 
-		if p := it.Put; p != nil {
-			changed := *p
-			changed.ConditionExpression = c.altered("put in a transaction", p.ConditionExpression)
-			changed.ExpressionAttributeNames = used(p.ExpressionAttributeNames, changed.ConditionExpression)
-			changed.ExpressionAttributeValues = used(p.ExpressionAttributeValues, changed.ConditionExpression)
-			sent.TransactItems[i].Put = &changed
-		}
-	}
+		h.between()
+		defer h.between()
 
-	return c.DB.TransactWriteItems(ctx, &sent, opts...)
+		if shared, isShared := in.(*dynamodb.BatchExecuteStatementInput); isShared {
+			return send(ctx, h.alteredStatements(shared))
+		}
+
+		return send(ctx, altered.Request(in, h.altered, nil))
+	}}
 }
 
 const where = " WHERE "
 
-func (c client) BatchExecuteStatement(
-	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchExecuteStatementOutput, error) {
-	c.between()
-	defer c.between()
-
+func (h *history) alteredStatements(in *dynamodb.BatchExecuteStatementInput) *dynamodb.BatchExecuteStatementInput {
 	sent := *in
 	sent.Statements = slices.Clone(in.Statements)
 
@@ -99,17 +50,17 @@ func (c client) BatchExecuteStatement(
 		}
 
 		inSet := strings.Count(set, "?")
-		r := c.arrives(request{"statement", condition, s.Parameters[inSet:]})
+		r := h.arrives(request{"statement", condition, s.Parameters[inSet:]})
 		sent.Statements[i].Statement = new(set + where + r.condition)
 		sent.Statements[i].Parameters = append(slices.Clone(s.Parameters[:inSet]), r.parameters...)
 	}
 
-	return c.DB.BatchExecuteStatement(ctx, &sent, opts...)
+	return &sent
 }
 
 // between lets others act while a request is on its way, before it arrives or before its answer does.
-func (c client) between() {
-	if h := c.h; h.draw(4) == 0 && h.enter() {
+func (h *history) between() {
+	if h.draw(4) == 0 && h.enter() {
 		defer h.leave()
 
 		for range 1 + h.draw(2) {
@@ -140,12 +91,12 @@ func (h *history) leave() {
 }
 
 // altered returns the condition as it arrives.
-func (c client) altered(operation string, condition *string) *string {
+func (h *history) altered(operation string, condition *string) *string {
 	if condition == nil {
 		return nil
 	}
 
-	r := c.arrives(request{operation: operation, condition: *condition})
+	r := h.arrives(request{operation: operation, condition: *condition})
 	if r.condition == "" {
 		return nil
 	}
@@ -153,39 +104,14 @@ func (c client) altered(operation string, condition *string) *string {
 	return &r.condition
 }
 
-func (c client) arrives(r request) request {
-	c.h.mu.Lock()
-	c.h.seen[r.operation+": "+r.condition] = true
-	c.h.mu.Unlock()
+func (h *history) arrives(r request) request {
+	h.mu.Lock()
+	h.seen[r.operation+": "+r.condition] = true
+	h.mu.Unlock()
 
-	if c.h.alter == nil {
+	if h.alter == nil {
 		return r
 	}
 
-	return c.h.alter(r)
-}
-
-var placeholder = regexp.MustCompile(`[#:]\w+`)
-
-// used keeps what the expressions still name; nil if that is nothing.
-func used[V any](all map[string]V, expressions ...*string) map[string]V {
-	kept := map[string]V{}
-
-	for _, expression := range expressions {
-		if expression == nil {
-			continue
-		}
-
-		for _, name := range placeholder.FindAllString(*expression, -1) {
-			if v, ok := all[name]; ok {
-				kept[name] = v
-			}
-		}
-	}
-
-	if len(kept) == 0 {
-		return nil
-	}
-
-	return kept
+	return h.alter(r)
 }

@@ -1,6 +1,10 @@
 package audited_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/idemddb/go-idemddb/internal/checks/altered"
+)
 
 // TestNoHistoryBreaksARule has every change of random histories judged: of workers with differing clocks, of senders and of
 // operators, who act while the requests of others are on their way. Late tries, an operator between a worker's writes, two
@@ -13,7 +17,7 @@ func TestNoHistoryBreaksARule(t *testing.T) {
 	switch {
 	case testing.Short():
 		limit = 25
-	case hasRaceDetector(): // ten times as slow
+	case altered.HasRaceDetector(): // ten times as slow
 		limit = 150
 	}
 

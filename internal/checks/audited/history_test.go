@@ -112,12 +112,12 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 	for _, behind := range []time.Duration{0, skew / 2, skew - time.Millisecond} {
 		opts.Now = func() time.Time { return time.Now().Add(-behind) }
 
-		store, err := idemddb.New(client{h.db, h}, "records", "n", &opts)
+		store, err := idemddb.New(h.client(), "records", "n", &opts)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		records, err := operate.New(store, client{h.db, h})
+		records, err := operate.New(store, h.client())
 		if err != nil {
 			t.Fatal(err)
 		}

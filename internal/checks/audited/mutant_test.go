@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/internal/checks/altered"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -169,7 +169,7 @@ func TestARuleFindsTheLackOfEachTermOfACondition(t *testing.T) {
 		t.Skip("each of about 90 mutants runs many histories")
 	}
 
-	if hasRaceDetector() {
+	if altered.HasRaceDetector() {
 		t.Skip("ten times as slow with the race detector; internal/checks/mutation runs it in a build without")
 	}
 
@@ -257,9 +257,3 @@ func (unheard) Errorf(string, ...any) {}
 func (unheard) Cleanup(func())        {}
 
 var _ audited.TB = unheard{}
-
-func hasRaceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
