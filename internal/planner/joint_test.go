@@ -1,188 +1,80 @@
-package planner_test
+package planner
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/idemddb/go-idemddb/internal/planner"
 )
-
-// yard is a planner of transactions with a clock that the test moves.
-type yard struct {
-	*testing.T
-
-	planner planner.Planner
-	now     time.Time
-	ready   planner.Ready // what the planner has said last
-}
-
-func newYard(t *testing.T) *yard {
-	t.Helper()
-
-	return &yard{T: t, now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
-}
-
-// jointOf returns a write of a record and these items that has a minute.
-func (y *yard) jointOf(record string, items ...string) *planner.Write {
-	return &planner.Write{
-		Policy: planner.Policy{End: y.now.Add(time.Minute), Pause: time.Second}, Record: record, Group: &planner.Group{},
-		Joint: &planner.Joint{Items: itemsOf("", items)},
-	}
-}
-
-func itemsOf(as string, keys []string) (items []planner.Item) {
-	for _, key := range keys {
-		items = append(items, planner.Item{Key: key, As: as})
-	}
-
-	return items
-}
-
-// submit hands a write in and returns the flights that leave now.
-func (y *yard) submit(w *planner.Write) []*planner.Flight {
-	if f := y.planner.Submit(y.now, w); f != nil {
-		return []*planner.Flight{f}
-	}
-
-	return y.depart()
-}
-
-func (y *yard) depart() []*planner.Flight {
-	y.ready = y.planner.Ready(y.now)
-
-	return y.ready.Flights
-}
-
-// land lands a flight whose writes all have this answer, after 5 ms.
-func (y *yard) land(f *planner.Flight, answer planner.Answer, conflicts ...string) []*planner.Flight {
-	y.now = y.now.Add(5 * time.Millisecond)
-	f.IsAnswered, f.Conflicts = true, conflicts
-	y.planner.Land(y.now, f, slices.Repeat([]planner.Answer{answer}, len(f.Writes)), 0.5)
-
-	return y.depart()
-}
-
-// wake moves the clock to the next time at which something may leave. It returns the flights that do.
-func (y *yard) wake() []*planner.Flight {
-	if y.ready.Wake.IsZero() {
-		y.Fatalf("nothing is to be woken:\n%s", y.planner.Text(y.now))
-	}
-
-	y.now = y.ready.Wake
-
-	return y.depart()
-}
-
-// want demands flights of these records.
-func (y *yard) want(flights []*planner.Flight, records ...[]string) {
-	y.Helper()
-
-	var got [][]string
-
-	for _, f := range flights {
-		var names []string
-		for _, w := range f.Writes {
-			names = append(names, w.Record)
-		}
-
-		got = append(got, names)
-	}
-
-	if fmt.Sprint(got) != fmt.Sprint(records) {
-		y.Errorf("flights of %v, want %v\n%s", got, records, y.planner.Text(y.now))
-	}
-}
 
 // What a flight says of its last try says nothing of the next one.
 func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	w := y.jointOf("a", "hot")
-	w.Joint.IsUnrecorded = true
+	s := newStage(t)
+	s.run("a comes touching hot unrecorded")
 
-	f := y.submit(w)[0]
-	f.MayRepeat, f.IsInProgress = true, true
-	y.want(y.land(f, planner.NotNow, "hot"))
+	f := s.flightOf("a")
+	s.runScript(`
+		+5ms, a lands not-now on hot repeatable in-progress ->
+		+26ms -> again:a`)
 
-	if again := y.wake(); len(again) != 1 || again[0] != f {
-		t.Fatalf("got %v, want the flight once more", again)
-	}
-
-	if !f.Born.Equal(y.now) || f.IsAnswered || f.IsInProgress || f.MayRepeat || f.Conflicts != nil {
-		t.Errorf("got %+v, born %v before", f, y.now.Sub(f.Born))
+	if !f.Born.Equal(s.now) || f.IsAnswered || f.IsInProgress || f.MayRepeat || f.Conflicts != nil {
+		t.Errorf("got %+v, born %v before", f, s.now.Sub(f.Born))
 	}
 }
 
 func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	w := y.jointOf("a")
-	w.Group.Expected = 2
-	y.want(y.submit(w), one("a"))
+	runScript(t, `G expects 2, a comes joint in G -> a`)
 }
 
 func TestACommitThatWaitsForMembersAtWorkDoesNotEndTheWaitOfClaims(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	w := y.jointOf("a")
-	w.Group.Members, w.Group.Expected = 2, 2
-	y.want(y.submit(w))
-	y.want(y.wakeAfter(200*time.Microsecond), one("a"))
-
-	claim := y.jointOf("b")
-	claim.Joint, claim.Group = nil, w.Group
-	y.want(y.submit(claim))
+	runScript(t, `
+		G joins, G joins, G expects 2, a comes joint in G -> next 200µs
+		+0.2ms -> a
+		b comes in G ->`)
 }
 
 func TestTheLimitsOfATransaction(t *testing.T) {
 	t.Parallel()
 
-	many := func(n int) []planner.Item { return make([]planner.Item, n) } // of items whose keys nobody knows
+	many := func(n int) []Item { return make([]Item, n) } // of items whose keys nobody knows
 
 	for name, c := range map[string]struct {
-		change func(i int, w *planner.Write)
+		change func(i int, w *Write)
 		want   []int // writes
 	}{
-		"25 records":         {func(int, *planner.Write) {}, []int{25, 5}},
-		"100 items":          {func(_ int, w *planner.Write) { w.Joint.Items = many(9) }, []int{10, 10, 10}},
-		"4 MB":               {func(_ int, w *planner.Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
-		"101 items":          {func(i int, w *planner.Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
-		"4 MB and a byte":    {func(i int, w *planner.Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
-		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 32 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
-		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = itemsOf("", one("same")) }, []int{1}},
-		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},
-		"a large one, alone": {func(_ int, w *planner.Write) { w.Joint.Value = 1 << 20 }, []int{1, 1, 1, 1, 1, 1, 1, 1}},
+		"25 records":         {func(int, *Write) {}, []int{25, 5}},
+		"100 items":          {func(_ int, w *Write) { w.Joint.Items = many(9) }, []int{10, 10, 10}},
+		"4 MB":               {func(_ int, w *Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
+		"101 items":          {func(i int, w *Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
+		"4 MB and a byte":    {func(i int, w *Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
+		"64 KB of results":   {func(_ int, w *Write) { w.Joint.Value = 32 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		"an item once":       {func(_ int, w *Write) { w.Joint.Items = itemsOf("same", "") }, []int{1}},
+		"a record once":      {func(_ int, w *Write) { w.Record = "same" }, []int{1}},
+		"a large one, alone": {func(_ int, w *Write) { w.Joint.Value = 1 << 20 }, []int{1, 1, 1, 1, 1, 1, 1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			y, group := newYard(t), &planner.Group{}
+			s := newStage(t)
 
 			for i := range 30 {
-				w := y.jointOf(fmt.Sprint(i))
-				w.Group, w.Joint.Hold = group, 100*time.Millisecond
+				w := s.write(fmt.Sprint(i), []string{"held", "in", "G"})
 				c.change(i, w)
-				y.planner.Submit(y.now, w)
+				s.p.Submit(s.now, w)
 			}
-
-			group.Flush()
 
 			var got []int
 
-			for flights := y.depart(); len(flights) > 0 && len(got) < len(c.want); flights = y.wake() {
-				for _, f := range flights {
+			for s.run("G flushes"); len(got) < len(c.want) && len(s.ready.Flights) > 0; s.depart() {
+				for _, f := range s.ready.Flights {
 					got = append(got, len(f.Writes))
 				}
 
-				if len(got) >= len(c.want) {
-					break
-				}
+				s.now = s.ready.Wake
 			}
 
 			if !slices.Equal(got, c.want) {
@@ -194,584 +86,331 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 
 func TestACommitWaitsForOthersOfItsGroupOnly(t *testing.T) {
 	t.Parallel()
-
-	y, group := newYard(t), &planner.Group{}
-	held := y.jointOf("a")
-	held.Group, held.Joint.Hold = group, 100*time.Millisecond
-	y.want(y.submit(held))
-
-	flights := y.submit(y.jointOf("b"))
-	y.want(flights, one("b"))
-	y.want(y.land(flights[0], planner.Done))
-
-	begun := y.now.Add(-5 * time.Millisecond)
-	y.want(y.wake(), one("a"))
-
-	if waited := y.now.Sub(begun); waited != 100*time.Millisecond {
-		t.Errorf("it has waited for %v", waited)
-	}
+	runScript(t, `
+		a comes held in G -> next 100ms
+		b comes joint -> b
+		+5ms, b lands -> next 95ms
+		+95ms -> a`)
 }
 
 func TestATransactionIsSentOnceMoreWhileAllItsCallersWait(t *testing.T) {
 	t.Parallel()
 
-	for name, leaves := range map[string]bool{"all wait": false, "one has left": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	const begun = `
+		a comes held in G, b comes held in G, c comes held in G, G flushes -> a+b+c
+		+5ms, a lands all not-now repeatable ->`
 
-			y, group := newYard(t), &planner.Group{}
-			writes := []*planner.Write{y.jointOf("a"), y.jointOf("b"), y.jointOf("c")}
-
-			for _, w := range writes {
-				w.Group, w.Joint.Hold = group, 100*time.Millisecond
-				y.planner.Submit(y.now, w)
-			}
-
-			group.Flush()
-
-			f := y.depart()[0]
-			f.MayRepeat = true
-			y.want(y.land(f, planner.NotNow))
-
-			if leaves {
-				y.planner.Withdraw(writes[1])
-			}
-
-			again := y.wake()
-			if leaves {
-				y.want(again, one("a", "c"))
-			} else {
-				y.want(again, one("a", "b", "c"))
-			}
-
-			if (again[0] == f) == leaves {
-				t.Errorf("the same flight: %t", again[0] == f)
-			}
-
-			again[0].MayRepeat = true
-			y.want(y.land(again[0], planner.NotNow))
-
-			if next := y.wake(); !leaves && next[0] == f {
-				t.Error("it is sent as it was for a third time")
-			}
-		})
-	}
+	runScripts(t, map[string]string{
+		"all wait": begun + `
+			+26ms -> again:a+b+c
+			+5ms, a lands all not-now repeatable ->
+			+51ms -> a+b+c`,
+		"one has left": begun + `
+			b leaves, +26ms -> a+c
+			+5ms, a lands all not-now repeatable ->
+			+51ms -> again:a+c`,
+	})
 }
 
 // Statements and transactions do not travel together, and each waits for its own flights.
 func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.want(y.submit(y.jointOf("a")), one("a"))
-
-	statement := y.jointOf("b")
-	statement.Joint = nil
-	y.want(y.submit(statement), one("b"))
-
-	settled := y.jointOf("a") // the record is under way
-	settled.Joint = nil
-	y.want(y.submit(settled))
-
-	y.submit(y.jointOf("a"))
-
-	if y.ready.Wake.IsZero() {
-		t.Error("nothing wakes the planner for a statement and a transaction that wait")
-	}
+	runScript(t, `
+		a comes joint -> a
+		b comes -> b
+		settled comes of a, a2 comes joint of a -> next 20ms`)
 }
 
 func TestAnExtensionGivesWayToATransactionOfItsRecord(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	first := y.submit(y.jointOf("a"))
-
-	settles := y.jointOf("a")
-	extends := &planner.Write{Policy: settles.Policy, Record: "a", Group: settles.Group, IsExtend: true}
-	y.want(y.submit(extends))
-	y.want(y.submit(settles))
-
-	if next := y.land(first[0], planner.Done); len(next) != 1 || !next[0].Has(settles) {
-		t.Errorf("got %+v, want the write that settles", next)
-	}
+	runScript(t, `
+		a comes joint -> a
+		extends comes of a in G extends, settles comes joint of a in G ->
+		+5ms, a lands -> settles`)
 }
 
 // It keeps nobody waiting meanwhile.
 func TestATransactionThatIsSentOnceMoreWaitsForItsItems(t *testing.T) {
 	t.Parallel()
 
-	for _, isUnrecorded := range []bool{false, true} {
-		y := newYard(t)
-		w := y.jointOf("a", "x")
-		w.Joint.IsUnrecorded = isUnrecorded
-		f := y.submit(w)[0]
-		f.MayRepeat, f.Handle = true, "what was sent"
-		y.want(y.land(f, planner.NotNow))
-
-		other := y.submit(y.jointOf("b", "x"))
-		y.want(other, one("b"))
-		y.want(y.wake())
-
-		again := y.land(other[0], planner.Done)
-		y.want(again, one("a"))
-		y.want(y.submit(y.jointOf("c", "x")))
-		y.now = y.now.Add(20 * time.Millisecond) // longer than it would wait for others
-		y.want(y.depart())
-
-		if isSame := again[0].Handle != nil; isSame != isUnrecorded {
-			t.Errorf("it is sent as it was: %t, want %t", isSame, isUnrecorded)
-		}
-
-		if y.want(y.land(again[0], planner.Done), one("c")); !y.ready.Wake.IsZero() {
-			t.Errorf("it is sent again although it was answered:\n%s", y.planner.Text(y.now))
-		}
+	for options, again := range map[string]string{"": "a", "unrecorded": "again:a"} {
+		runScript(t, `
+			a comes touching x `+options+` -> a
+			+5ms, a lands not-now repeatable ->
+			+15ms, b comes touching x -> b
+			+11ms ->
+			b lands -> `+again+`
+			c comes touching x ->
+			+19ms ->
+			a lands -> c next never`)
 	}
 }
 
 func TestATransactionIsNotSentOnceMoreAfterItsEnd(t *testing.T) {
 	t.Parallel()
 
-	for name, left := range map[string]time.Duration{"it lands with no time left": 6 * time.Millisecond, "its timer is late": time.Second} {
-		y := newYard(t)
-		w := y.jointOf("a")
-		w.End = y.now.Add(left)
-		f := y.submit(w)[0]
-		f.MayRepeat = true
-		y.want(y.land(f, planner.NotNow))
-
-		if left == time.Second {
-			y.now = w.End
-			y.want(y.depart())
-		}
-
-		if f.IsAwaited() || !y.ready.Wake.IsZero() {
-			t.Errorf("%s: it is sent once more:\n%s", name, y.planner.Text(y.now))
-		}
-	}
+	runScripts(t, map[string]string{
+		"it lands with no time left": `
+			a comes joint until 6ms -> a
+			+5ms, a lands not-now repeatable -> over a next never`,
+		"its timer is late": `
+			a comes joint until 1s -> a
+			+5ms, a lands not-now repeatable ->
+			+995ms -> over a next never`,
+	})
 }
 
 func TestWhoHasLeftIsNotGivenUp(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	a, b := y.jointOf("a"), y.jointOf("b")
-	f := y.pair(a, b)
-	f.MayRepeat = true
-	y.planner.Withdraw(a)
-
-	if over := y.planner.Land(b.End, f, []planner.Answer{planner.NotNow, planner.NotNow}, 0.5); !slices.Equal(over, []*planner.Write{b}) {
-		t.Errorf("got %v, want the other one", over)
-	}
+	runScript(t, `
+		a comes held in G until 1s, b comes held in G until 1s, G flushes -> a+b
+		a leaves, late 1s, a lands all not-now repeatable -> over b`)
 }
 
-// adding returns a write of a record that adds to these items, under one condition.
-func (y *yard) adding(record string, items ...string) *planner.Write {
-	w := y.jointOf(record)
-	w.Joint.Items = itemsOf("+", items)
-
-	return w
-}
-
+// c writes y otherwise, and the condition of the other is another one.
 func TestWritesThatAddToOneItemTravelTogether(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	first := y.submit(y.jointOf("first", "x"))
-
-	other := y.adding("other", "x")
-	other.Joint.Items[0].As = "+unless closed"
-
-	for _, w := range []*planner.Write{y.adding("a", "x"), y.adding("b", "x", "y"), y.jointOf("c", "y"), other, y.adding("d", "y", "x")} {
-		y.want(y.submit(w))
-	}
-
-	second := y.land(first[0], planner.Done)
-	y.want(second, one("a", "b", "d"))
-
-	third := y.land(second[0], planner.Done) // c writes y otherwise, and the condition of the other is another one
-	y.want(third, one("c", "other"))
-	y.want(y.land(third[0], planner.Done))
+	runScript(t, `
+		first comes touching x -> first
+		a comes adds x, b comes adds x+y, c comes touching y, other comes adds x/closed, d comes adds y+x ->
+		first lands -> a+b+d
+		a lands -> c+other
+		c lands -> next never`)
 }
 
 func TestAnItemThatIsAddedToCountsOnce(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	first := y.submit(y.jointOf("first"))
-	items := func(from, to int) (names []string) {
-		for i := from; i < to; i++ {
-			names = append(names, fmt.Sprint(i))
-		}
+	items := func(from, to int) string { return together("", from, to-1) }
 
-		return names
-	}
-
-	y.want(y.submit(y.adding("a", items(0, 60)...)))
-	y.want(y.submit(y.adding("b", items(40, 98)...))) // now there are 98 items and two records
-
-	second := y.submit(y.adding("c", items(0, 98)...))
-	y.want(second, one("a", "b")) // nothing more fits
-	y.want(y.land(first[0], planner.Done))
-	y.want(y.land(second[0], planner.Done), one("c"))
+	// The first two have 98 items and two records, so that nothing more fits.
+	runScript(t, `
+		first comes joint -> first
+		a comes adds `+items(0, 60)+`, b comes adds `+items(40, 98)+` ->
+		c comes adds `+items(0, 98)+` -> a+b
+		+5ms, first lands ->
+		+5ms, a lands -> c`)
 }
 
 func TestItemsWhoseKeysNobodyKnowsAreNotTheSame(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.want(y.submit(y.jointOf("a", "")), one("a"))
-	y.want(y.submit(y.jointOf("b", "")))
-	y.want(y.wakeAfter(5*time.Millisecond/3), one("b"))
+	runScript(t, `
+		a comes touching ? -> a
+		b comes touching ? -> next 1.666666ms
+		+1666666ns -> b`)
 }
 
 func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	first := y.submit(y.adding("a", "hot"))
-	y.want(y.land(first[0], planner.Gated, first[0].Writes[0].Joint.Items[0].Key))
-	y.want(y.submit(y.adding("b", "hot")))
-	y.want(y.wake(), one("a", "b"))
+	runScript(t, `
+		a comes adds hot -> a
+		+5ms, a lands gated on hot ->
+		b comes adds hot ->
+		+50ms -> a+b`)
 }
 
-// pair hands in two writes that leave together, and returns their flight.
-func (y *yard) pair(a, b *planner.Write) *planner.Flight {
-	y.Helper()
+const (
+	// met has a write meet a record whose key has ended.
+	met = `
+		met comes joint -> met
+		+5ms, met lands met ->`
 
-	group := &planner.Group{}
-	for _, w := range []*planner.Write{a, b} {
-		w.Group, w.Joint.Hold = group, time.Second
-		y.planner.Submit(y.now, w)
-	}
-
-	group.Flush()
-
-	flights := y.depart()
-	y.want(flights, []string{a.Record, b.Record})
-
-	return flights[0]
-}
-
-// meet lets a write meet a record whose key has ended.
-func (y *yard) meet() {
-	y.Helper()
-
-	f := y.submit(y.jointOf("met"))[0]
-	f.HasMetEnded = true
-	y.land(f, planner.Done)
-}
-
-// readsOf returns whether each of the next flights of two writes is preceded by a read.
-func (y *yard) readsOf(n int) (reads []bool) {
-	y.Helper()
-
-	for i := range n {
-		f := y.pair(y.jointOf(fmt.Sprint("a", i)), y.jointOf(fmt.Sprint("b", i)))
-		reads = append(reads, f.ReadsFirst)
-		y.land(f, planner.Done)
-	}
-
-	return reads
-}
+	// twoAlone and twoRead have two writes leave in a transaction and land; a read precedes the one of twoRead.
+	twoAlone = `
+		p comes held in G, q comes held in G, G flushes -> p+q
+		+5ms, p lands ->`
+	twoRead = `
+		p comes held in G, q comes held in G, G flushes -> read:p+q
+		+5ms, p lands ->`
+)
 
 func TestTheNextTenTransactionsAreReadFirstAfterARecordWasMet(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	if got := y.readsOf(1); got[0] {
-		t.Error("a read precedes a transaction although no record was met")
-	}
+	alone := `
+		alone comes joint -> alone
+		+1s ->` // it is overdue then
 
-	y.meet()
-
-	if y.submit(y.jointOf("alone"))[0].ReadsFirst {
-		t.Error("a read precedes a transaction of one record")
-	}
-
-	y.now = y.now.Add(time.Second) // it is overdue
-
-	if got, want := y.readsOf(12), append(slices.Repeat([]bool{true}, 10), false, false); !slices.Equal(got, want) {
-		t.Errorf("read first: %v, want %v", got, want)
-	}
+	runScript(t, twoAlone+met+alone+strings.Repeat(twoRead, 10)+twoAlone+twoAlone)
 }
 
 func TestARecordThatIsReadCountsAsMet(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	y.meet()
-	y.readsOf(9)
-
-	f := y.pair(y.jointOf("a"), y.jointOf("b"))
-	y.planner.Read(y.now, f, []bool{true, false})
-	y.land(f, planner.Done)
-
-	if got := y.readsOf(11); !got[9] || got[10] {
-		t.Errorf("read first: %v, want ten more", got)
-	}
+	runScript(t, met+strings.Repeat(twoRead, 9)+`
+		`+pair("a", "b")+` -> read:a+b
+		a is read yes no, +5ms, b lands ->`+strings.Repeat(twoRead, 10)+twoAlone)
 }
 
 func TestNoReadIsMadeThatIsDeniedOrCannotBe(t *testing.T) {
 	t.Parallel()
 
-	for name, turnOff := range map[string]func(*yard){
-		"denied":                         func(y *yard) { y.planner.DenyReads(y.now) },
-		"denied almost five minutes ago": func(y *yard) { y.planner.DenyReads(y.now.Add(time.Second - 5*time.Minute)) },
-		"no shared requests":             func(y *yard) { y.planner.IsSingle = true },
-	} {
-		y := newYard(t)
-		y.meet()
-		turnOff(y)
-
-		if got := y.readsOf(2); slices.Contains(got, true) {
-			t.Errorf("%s: read first: %v", name, got)
-		}
-	}
-
-	if y := newYard(t); !y.planner.DenyReads(y.now) || y.planner.DenyReads(y.now.Add(5*time.Minute)) {
-		t.Error("a denial is new once in five minutes")
-	}
+	runScripts(t, map[string]string{
+		"denied":                         met + "\n reads denied ->" + twoAlone + twoAlone,
+		"denied almost five minutes ago": met + "\n reads denied, +299s ->" + twoAlone + twoAlone,
+		"no shared requests":             met + "\n single ->" + twoAlone + twoAlone,
+		"a denial is new once in five minutes": `
+			reads denied ->
+			+5m, reads denied -> again`,
+	})
 }
 
 // The first of two transactions at a time asks whether reads are still denied. Its answer decides about the next one.
 func TestADenialOfReadsIsAskedForAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct {
-		answer func(y *yard, f *planner.Flight)
-		want   bool
-	}{
-		"it ends":      {answer: func(y *yard, f *planner.Flight) { y.planner.Processed(f) }, want: true},
-		"it lasts":     {answer: func(y *yard, _ *planner.Flight) { y.planner.DenyReads(y.now) }},
-		"no answer":    {answer: func(*yard, *planner.Flight) {}, want: true},
-		"another kind": {answer: func(y *yard, f *planner.Flight) { y.planner.Deny(y.now); y.planner.Processed(f) }, want: true},
+	for name, c := range map[string]struct{ answer, next string }{
+		"it ends":      {"a is processed ->", twoRead},
+		"it lasts":     {"reads denied ->", twoAlone},
+		"no answer":    {"", twoRead},
+		"another kind": {"denied, a is processed ->", twoRead},
 	} {
-		y := newYard(t)
-		y.meet()
-		y.planner.DenyReads(y.now)
-		y.now = y.now.Add(5*time.Minute + 1)
-
-		probe := y.pair(y.jointOf("a"), y.jointOf("b"))
-		y.now = y.now.Add(time.Second) // it is overdue, so that nobody waits for it
-		beside := y.pair(y.jointOf("c"), y.jointOf("d"))
-
-		if !probe.ReadsFirst || beside.ReadsFirst {
-			t.Errorf("%s: the first is read first: %v, and one beside it: %v", name, probe.ReadsFirst, beside.ReadsFirst)
-		}
-
-		c.answer(y, probe)
-		y.planner.Read(y.now, probe, []bool{false, false})
-		y.land(probe, planner.Done)
-		y.now = y.now.Add(time.Second) // the one beside it is overdue, too
-
-		if got := y.readsOf(1); got[0] != c.want {
-			t.Errorf("%s: the next is read first: %v", name, got)
-		}
-
-		y.land(beside, planner.Done)
-
-		if got := y.readsOf(1); got[0] != c.want {
-			t.Errorf("%s: the one after it is read first: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runScript(t, met+`
+				reads denied, +5m1ns ->
+				`+pair("a", "b")+` -> read:a+b
+				+1s -> // it is overdue, so that nobody waits for it
+				`+pair("c", "d")+` -> c+d
+				`+c.answer+`
+				a is read no no, +5ms, a lands ->
+				+1s -> // the one beside it is overdue, too
+				`+c.next+`
+				c lands ->`+c.next)
+		})
 	}
 }
 
 // A flight that asked once and is sent once more asks no more.
 func TestATransactionThatIsSentOnceMoreProbesNoMore(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.meet()
-	y.planner.DenyReads(y.now)
-	y.now = y.now.Add(5*time.Minute + 1)
-
-	first := y.pair(y.jointOf("a"), y.jointOf("b"))
-	first.MayRepeat = true
-	y.land(first, planner.NotNow)
-
-	second := y.pair(y.jointOf("c"), y.jointOf("d"))
-
-	y.now = y.now.Add(time.Second)
-	y.want(y.depart(), []string{"a", "b"})
-	y.land(first, planner.Done)
-
-	third := y.pair(y.jointOf("e"), y.jointOf("f"))
-	if !second.ReadsFirst || third.ReadsFirst {
-		t.Errorf("read first: %v and %v, want the second only", second.ReadsFirst, third.ReadsFirst)
-	}
+	runScript(t, met+`
+		reads denied, +5m1ns ->
+		`+pair("a", "b")+` -> read:a+b
+		+5ms, a lands all not-now repeatable ->
+		`+pair("c", "d")+` -> read:c+d
+		+1s -> again:a+b
+		+5ms, a lands ->
+		`+pair("e", "f")+` -> e+f`)
 }
 
 func TestATransactionDoesNotAskWhetherSharedStatementsAreStillDenied(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	y.planner.Deny(y.now)
-	y.now = y.now.Add(5*time.Minute + 1)
-	y.pair(y.jointOf("a"), y.jointOf("b"))
+	s := newStage(t)
+	s.runScript(`
+		denied, +5m1ns ->
+		` + pair("a", "b") + ` -> a+b`)
 
-	if !y.planner.Shares(y.now) {
+	if !s.p.Shares(s.now) {
 		t.Error("a statement does not ask, because a transaction does")
 	}
 }
 
 func TestStatementsAreNotReadFirst(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.meet()
-
-	group := &planner.Group{Expected: 2}
-	for _, record := range []string{"a", "b"} {
-		group.Expected--
-		y.planner.Submit(y.now, &planner.Write{Policy: planner.Policy{End: y.now.Add(time.Minute)}, Record: record, Group: group})
-	}
-
-	if f := y.depart(); len(f) != 1 || f[0].ReadsFirst {
-		t.Errorf("got %+v", f)
-	}
+	runScript(t, met+`
+		G expects 2, G arrives, a comes in G ->
+		G arrives, b comes in G -> a+b`)
 }
 
 // The writes that the read has answered hold nothing any more, and the others still hold what they share with them.
 func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	y.meet()
+	s := newStage(t)
+	s.runScript(met + `
+		a comes adds x+own held in G, b comes adds x held in G, G flushes -> read:a+b
+		+3ms, a is read yes no ->`)
 
-	a := y.adding("a", "x", "own")
-	f := y.pair(a, y.adding("b", "x"))
-	y.now = y.now.Add(3 * time.Millisecond)
-	y.planner.Read(y.now, f, []bool{true, false})
-
-	if f.Has(a) || len(f.Writes) != 1 || f.Writes[0].Record != "b" || !f.Born.Equal(y.now) || !f.IsShared() || !f.IsAwaited() {
+	f := s.flightOf("b")
+	if f.Has(s.writes["a"]) || len(f.Writes) != 1 || !f.Born.Equal(s.now) || !f.IsShared() || !f.IsAwaited() {
 		t.Errorf("got %+v", f)
 	}
 
-	y.want(y.submit(y.adding("c", "x"))) // it waits for b
-	y.now = y.now.Add(2 * time.Millisecond)
-	y.want(y.depart())
-	y.want(y.submit(y.adding("a", "own")))
-	y.want(y.wake(), one("a"))
-	y.want(y.land(f, planner.Done), one("c"))
+	s.runScript(`
+		c comes adds x -> // it waits for b
+		+2ms ->
+		a2 comes of a adds own -> next 1.666666ms
+		+1666666ns -> a2
+		+5ms, b lands -> c`)
 }
 
 // It has what it shares with a flight that left meanwhile no longer.
 func TestAFlightWhoseReadTookLongDoesNotFreeWhatALaterOneHas(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.meet()
-
-	f := y.pair(y.adding("a", "x"), y.adding("b", "x"))
-	y.want(y.submit(y.adding("c", "x")))
-	y.want(y.wakeAfter(20*time.Millisecond), one("c"))
-
-	y.planner.Read(y.now, f, []bool{false, false})
-	y.want(y.land(f, planner.Done))
-	y.want(y.submit(y.adding("d", "x")))
-
-	if at := y.ready.Wake.Sub(y.now); at != 15*time.Millisecond {
-		t.Errorf("the next look is after %v, want 15ms: then the later one has had 4 T", at)
-	}
+	runScript(t, met+`
+		a comes adds x held in G, b comes adds x held in G, G flushes -> read:a+b
+		c comes adds x -> next 20ms
+		+20ms -> c
+		a is read no no, +5ms, a lands ->
+		d comes adds x -> next 15ms // then the later one has had 4 T`)
 }
 
 func TestAFlightGoesOnWithoutAWriteWhoseCallerHasLeftDuringItsRead(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	y.meet()
+	s := newStage(t)
+	s.runScript(met + `
+		` + pair("a", "b") + ` -> read:a+b
+		a leaves, a is read no no ->`)
 
-	a, b := y.jointOf("a"), y.jointOf("b")
-	f := y.pair(a, b)
-	y.planner.Withdraw(a)
-	y.planner.Read(y.now, f, []bool{false, false})
-
-	if !slices.Equal(f.Writes, []*planner.Write{b}) {
+	if f := s.flightOf("b"); !slices.Equal(f.Writes, []*Write{s.writes["b"]}) {
 		t.Errorf("got %+v", f)
 	}
 
-	y.now = y.now.Add(2 * time.Millisecond)
-	y.want(y.submit(y.jointOf("a")))
-	y.now = y.now.Add(2 * time.Millisecond)
-	y.want(y.wake(), one("a"))
+	s.runScript(`
+		+2ms, a2 comes joint of a -> next 1.666666ms
+		+1666666ns -> a2`)
 }
 
 func TestAFlightAllOfWhichIsAnsweredHasLanded(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	y.meet()
+	s := newStage(t)
+	s.runScript(met + `
+		` + pair("a", "b") + ` -> read:a+b`)
 
-	f := y.pair(y.jointOf("a"), y.jointOf("b"))
-	y.planner.Read(y.now, f, []bool{true, true})
+	f := s.flightOf("a")
+	s.runScript(`
+		a is read yes yes ->
+		a2 comes joint of a -> a2`)
 
-	if got := y.planner.Land(y.now, f, nil, 1); got != nil || f.IsAwaited() {
-		t.Errorf("got %v", got)
+	if f.IsAwaited() {
+		t.Error("somebody still waits for it")
 	}
-
-	y.want(y.submit(y.jointOf("a")), one("a"))
 }
 
 // The first is refused. The other two leave at once, and their records did not stand in the way a moment ago.
 func TestWhatHasJustBeenSeenIsNotReadFirst(t *testing.T) {
 	t.Parallel()
 
-	for name, answer := range map[string]planner.Answer{"at once": planner.AtOnce, "after a pause": planner.NotNow} {
-		y := newYard(t)
-		a, b := y.jointOf("a"), y.jointOf("b")
-		f := y.pair(a, b)
-		f.HasMetEnded = true
-
-		flights := y.land(f, answer)
-		if answer == planner.NotNow {
-			flights = y.wake()
-		}
-
-		y.want(flights, []string{"a", "b"})
-
-		if flights[0].ReadsFirst != (answer == planner.NotNow) {
-			t.Errorf("%s: read first %v", name, flights[0].ReadsFirst)
-		}
-	}
+	runScripts(t, map[string]string{
+		"at once": pair("a", "b") + ` -> a+b
+			+5ms, a lands all at-once met -> a+b`,
+		"after a pause": pair("a", "b") + ` -> a+b
+			+5ms, a lands all not-now met ->
+			+26ms -> read:a+b`,
+	})
 }
 
 func TestATransactionThatIsSentOnceMoreIsNotReadFirst(t *testing.T) {
 	t.Parallel()
-
-	y := newYard(t)
-	y.meet()
-
-	f := y.pair(y.jointOf("a"), y.jointOf("b"))
-	if !f.ReadsFirst {
-		t.Fatal("it is not read first")
-	}
-
-	f.MayRepeat = true
-	y.land(f, planner.NotNow)
-
-	if again := y.wake(); len(again) != 1 || again[0] != f || f.ReadsFirst || f.HasMetEnded {
-		t.Errorf("got %+v", f)
-	}
+	runScript(t, met+`
+		`+pair("a", "b")+` -> read:a+b
+		+5ms, a lands all not-now repeatable ->
+		+26ms -> again:a+b`)
 }
 
 // DynamoDB refuses for a conflict at once, so that such an answer says nothing of how long a write takes.
 func TestAConflictDoesNotCountForT(t *testing.T) {
 	t.Parallel()
 
-	y := newYard(t)
-	times := func() string {
-		text := y.planner.Text(y.now) + "\n"
+	s := newStage(t)
+	before := s.p.times[transactions]
+	s.run("a comes touching hot, +1s, a lands gated on hot")
 
-		return text[:strings.IndexAny(text, ",\n")]
-	}
-
-	before, f := times(), y.submit(y.jointOf("a", "hot"))[0]
-	y.now = y.now.Add(time.Second)
-	y.want(y.land(f, planner.Gated, "hot"))
-
-	if after := times(); after != before {
-		t.Errorf("got %q, before the conflict %q", after, before)
+	if after := s.p.times[transactions]; after != before {
+		t.Errorf("got %+v, before the conflict %+v", after, before)
 	}
 }
-
-func one(record ...string) []string { return record }

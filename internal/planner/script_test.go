@@ -9,33 +9,47 @@ import (
 	"time"
 )
 
-// runScript runs a script: a line holds what happens at one moment, and behind an arrow what the planner says then.
+// runScript runs a script on a planner of its own: a line holds what happens at one moment, and behind an arrow what the planner
+// says then. What stands behind // is a comment.
 //
 //	a comes            a write is handed in; then, in any order: of R (it writes record R; else the record has the write's name), in G (it
 //	                   belongs to group G; else to its own), alone, extends, urgent, until 1s (its end, from the start; else 1h), pauses 1s
-//	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is rejected)
+//	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is rejected); of a write that
+//	                   travels in a transaction: joint, touching x+y (items beside its record; ? for one whose key nobody knows),
+//	                   adds x+y (items to which it only adds; x/c: under condition c), held (by 100ms for others of its group),
+//	                   unrecorded
 //	+2ms               the time passes; 4T is four times T, T/3 a third
 //	late 2ms           the time passes, and the timer is late: the planner is called after the next event
 //	a lands x y        the flight of a has these answers, in the order of its writes: done, not-now, rejected, at-once, alone-now; the others
-//	                   are done
+//	                   are done; all x: each of them has this answer; behind them: on x+y (the items in conflict), repeatable (it may
+//	                   be sent once more as it was), in-progress, met (a record whose key had ended has refused it)
 //	a is lost x y      the same, but DynamoDB did not answer the request
 //	a leaves           its caller leaves
-//	G expects 2        a group announces members; also: G arrives, G joins, G goes
+//	G expects 2        a group announces members; also: G arrives, G joins, G goes, G flushes
 //	denied             shared requests are denied; the result is "again" if that was known
 //	single             no requests are shared at all
 //	a is processed     DynamoDB has processed the flight of a
+//	a is read yes no   the read before the flight of a has landed, and has answered these of its writes
+//	reads denied       reads before transactions are denied; the result is "again" if that was known
+//	draws 0.5          from now on, a write pauses for this part of its longest pause, and the gate is closed for 5 T and this part
+//	                   of 5 T; else for 10 T
 //
-// What the planner says, in this order: a+b, a flight with these writes that leaves now; "over a", a write that is given up; and
-// if the line asks for it, "next 2ms", when it wants to be called again, or "next never".
+// What the planner says, in this order: a+b, a flight with these writes that leaves now, again:a+b, one that is sent once more as
+// it was, read:a+b, one that is preceded by a read; "over a", a write that is given up; and if the line asks for it, "next 2ms",
+// when it wants to be called again, or "next never".
 //
-// At the beginning, the last fifteen flights have taken 6 ms each, so T is 6 ms and a third of it 2 ms. A write pauses as long as
-// it may.
+// At the beginning, the last fifteen flights have taken 6 ms each, so T is 6 ms and a third of it 2 ms, and the last fifteen
+// transactions 5 ms. A write pauses as long as it may.
 func runScript(t *testing.T, script string) {
 	t.Helper()
+	newStage(t).runScript(script)
+}
 
-	s := newStage(t)
+func (s *stage) runScript(script string) {
+	s.t.Helper()
 
 	for line := range strings.Lines(script) {
+		line, _, _ = strings.Cut(line, "//")
 		events, want, _ := strings.Cut(strings.TrimSpace(line), "->")
 		if strings.TrimSpace(events) == "" {
 			continue
@@ -50,7 +64,7 @@ func runScript(t *testing.T, script string) {
 		}
 
 		if got := strings.Join(s.said, " "); got != want {
-			t.Fatalf("%s: got %q, want %q; the planner:\n%s", strings.TrimSpace(line), got, want, s.p.Text(s.now))
+			s.t.Fatalf("%s: got %q, want %q; the planner:\n%s", strings.TrimSpace(line), got, want, s.p.Text(s.now))
 		}
 	}
 }
@@ -65,6 +79,7 @@ type stage struct {
 	flights    []*Flight // that have left
 	ready      Ready     // what the planner has said last
 	isLate     bool
+	jitter     float64
 	said       []string
 }
 
@@ -72,10 +87,11 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 
 	start := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	s := &stage{t: t, start: start, now: start, writes: map[string]*Write{}, groups: map[string]*Group{}}
+	s := &stage{t: t, start: start, now: start, jitter: 1, writes: map[string]*Write{}, groups: map[string]*Group{}}
 
 	for range s.p.times[statements].last {
 		s.p.times[statements].add(6 * time.Millisecond)
+		s.p.times[transactions].add(5 * time.Millisecond)
 	}
 
 	return s
@@ -96,9 +112,11 @@ func (s *stage) happens(event []string) {
 
 	switch what := strings.Join(event[min(1, len(event)):], " "); {
 	case event[0] == "denied":
-		if !s.p.Deny(s.now) {
-			s.said = append(s.said, "again")
-		}
+		s.sayKnown(s.p.Deny(s.now))
+	case event[0] == "reads":
+		s.sayKnown(s.p.DenyReads(s.now))
+	case event[0] == "draws":
+		s.jitter, _ = strconv.ParseFloat(event[1], 64)
 	case event[0] == "single":
 		s.p.IsSingle = true
 	case event[0] == "late":
@@ -117,6 +135,8 @@ func (s *stage) happens(event []string) {
 		s.p.Withdraw(s.writes[event[0]])
 	case what == "is processed":
 		s.p.Processed(s.flightOf(event[0]))
+	case strings.HasPrefix(what, "is read"):
+		s.isRead(s.flightOf(event[0]), event[3:])
 	default:
 		s.groupChanges(s.group(event[0]), event[1:])
 	}
@@ -135,6 +155,8 @@ func (s *stage) groupChanges(g *Group, what []string) {
 		g.Members++
 	case "goes":
 		g.Members--
+	case "flushes":
+		g.Flush()
 	default:
 		s.t.Fatalf("no event: %v", what)
 	}
@@ -174,6 +196,17 @@ func (s *stage) duration(text string) time.Duration {
 func (s *stage) comes(name string, options []string) {
 	s.t.Helper()
 
+	w := s.write(name, options)
+	s.writes[name] = w
+
+	if f := s.p.Submit(s.now, w); f != nil {
+		s.left(f)
+	}
+}
+
+func (s *stage) write(name string, options []string) *Write {
+	s.t.Helper()
+
 	w := &Write{
 		Policy: Policy{End: s.start.Add(time.Hour), Pause: time.Second}, Record: name, Group: s.group("that of " + name), Handle: name,
 	}
@@ -196,14 +229,45 @@ func (s *stage) comes(name string, options []string) {
 			w.Pause = s.duration(options[i+1])
 		case "denied":
 			w.Denied = s.duration(options[i+1])
+		default:
+			w.join(options[i:])
 		}
 	}
 
-	s.writes[name] = w
+	return w
+}
 
-	if f := s.p.Submit(s.now, w); f != nil {
-		s.left(f)
+// join reads an option of a write that travels in a transaction.
+func (w *Write) join(options []string) {
+	joint := Joint{}
+	if w.Joint != nil {
+		joint = *w.Joint
 	}
+
+	switch options[0] {
+	case "joint":
+	case "touching":
+		joint.Items = itemsOf(options[1], "")
+	case "adds":
+		joint.Items = itemsOf(options[1], "+")
+	case "held":
+		joint.Hold = 100 * time.Millisecond
+	case "unrecorded":
+		joint.IsUnrecorded = true
+	default:
+		return // what belongs to another option
+	}
+
+	w.Joint = &joint
+}
+
+func itemsOf(list, as string) (items []Item) {
+	for item := range strings.SplitSeq(list, "+") {
+		key, condition, _ := strings.Cut(item, "/")
+		items = append(items, Item{Key: strings.Trim(key, "?"), As: as + condition})
+	}
+
+	return items
 }
 
 func (s *stage) lands(name string, isAnswered bool, answers []string) {
@@ -213,12 +277,42 @@ func (s *stage) lands(name string, isAnswered bool, answers []string) {
 	f.IsAnswered = isAnswered
 
 	list := make([]Answer, len(f.Writes))
-	for i, answer := range answers {
-		list[i] = map[string]Answer{"done": Done, "not-now": NotNow, "rejected": Rejected, "at-once": AtOnce, "alone-now": AloneNow}[answer]
+	known := map[string]Answer{"done": Done, "not-now": NotNow, "rejected": Rejected, "at-once": AtOnce, "alone-now": AloneNow, "gated": Gated}
+
+	for i, word := range answers {
+		switch word {
+		case "all":
+			list = slices.Repeat([]Answer{known[answers[i+1]]}, len(list))
+		case "on":
+			f.Conflicts = strings.Split(answers[i+1], "+")
+		case "repeatable":
+			f.MayRepeat = true
+		case "in-progress":
+			f.IsInProgress = true
+		case "met":
+			f.HasMetEnded = true
+		default:
+			if answer, isAnswer := known[word]; isAnswer && answers[0] != "all" {
+				list[i] = answer
+			}
+		}
 	}
 
 	s.flights = without(s.flights, f)
-	s.sayOver(s.p.Land(s.now, f, list, 1))
+	s.sayOver(s.p.Land(s.now, f, list, s.jitter))
+}
+
+// isRead lands the read before a flight. A flight that has no writes any more has landed, too.
+func (s *stage) isRead(f *Flight, words []string) {
+	answered := make([]bool, len(words))
+	for i, word := range words {
+		answered[i] = word == "yes"
+	}
+
+	if s.p.Read(s.now, f, answered); len(f.Writes) == 0 {
+		s.flights = without(s.flights, f)
+		s.sayOver(s.p.Land(s.now, f, nil, s.jitter))
+	}
 }
 
 // flightOf returns the oldest flight under way in which a write has left, also if its caller does not wait any more.
@@ -259,12 +353,28 @@ func (s *stage) left(f *Flight) {
 		names[i] = fmt.Sprint(w.Handle)
 	}
 
-	s.said = append(s.said, strings.Join(names, "+"))
+	said := strings.Join(names, "+")
+	if f.ReadsFirst {
+		said = "read:" + said
+	}
+
+	if f.Handle != nil {
+		said = "again:" + said
+	}
+
+	f.Handle = "it has left"
+	s.said = append(s.said, said)
 }
 
 func (s *stage) sayOver(over []*Write) {
 	for _, w := range over {
 		s.said = append(s.said, fmt.Sprint("over ", w.Handle))
+	}
+}
+
+func (s *stage) sayKnown(isNew bool) {
+	if !isNew {
+		s.said = append(s.said, "again")
 	}
 }
 
@@ -294,4 +404,9 @@ func together(letter string, from, to int) string {
 	}
 
 	return strings.Join(names, "+")
+}
+
+// pair returns the events by which two writes come that leave in one transaction.
+func pair(a, b string) string {
+	return fmt.Sprintf("%[1]s comes held in %[1]s%[2]s, %[2]s comes held in %[1]s%[2]s, %[1]s%[2]s flushes", a, b)
 }
