@@ -5,13 +5,14 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // evaluateAll returns the outcomes of all writes or, if one of them is not possible, the reasons that cancel the transaction, one
 // for each write. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB
 // Local answers most of these with a ValidationException. A canceled transaction consumes as much as one that is done.
-func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.CancellationReason) {
-	outcomes := make([]outcome, len(writes))
+func (db *DB) evaluateAll(writes []*storage.Write, r *Request) ([]storage.Outcome, []types.CancellationReason) {
+	outcomes := make([]storage.Outcome, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
 	canceled := false
 
@@ -19,8 +20,8 @@ func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.Cance
 		part := &r.Items[i]
 		outcomes[i], reasons[i] = db.evaluatePart(w, part)
 		canceled = canceled || exception.IsReason(reasons[i])
-		part.Refused = outcomes[i].refused
-		part.WriteUnits = max(2, int(outcomes[i].cost.transactional().total()))
+		part.Refused = outcomes[i].Refused
+		part.WriteUnits = max(2, int(outcomes[i].Cost.Transactional().Total()))
 		r.Refused = r.Refused || part.Refused
 		r.WriteUnits += part.WriteUnits
 	}
@@ -33,8 +34,8 @@ func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.Cance
 }
 
 // possible returns the writes of a canceled transaction that were not the reason.
-func possible(writes []*write, reasons []types.CancellationReason) []*write {
-	var all []*write
+func possible(writes []*storage.Write, reasons []types.CancellationReason) []*storage.Write {
+	var all []*storage.Write
 
 	for i, w := range writes {
 		if !exception.IsReason(reasons[i]) {
@@ -47,37 +48,37 @@ func possible(writes []*write, reasons []types.CancellationReason) []*write {
 
 // evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does
 // not evaluate the condition of an item that another transaction holds.
-func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.CancellationReason) {
+func (db *DB) evaluatePart(w *storage.Write, part *Request) (storage.Outcome, types.CancellationReason) {
 	reason := part.Fault.reason()
-	if !exception.IsReason(reason) && db.holds(w.table, w.id) {
+	if !exception.IsReason(reason) && db.holds(w.Table, w.ID) {
 		reason = exception.ConflictReason()
 	}
 
 	if exception.IsReason(reason) {
-		return outcome{cost: written(writeUnits(w.table.items[w.id]))}, reason
+		return w.Unevaluated(), reason
 	}
 
-	o, err := w.evaluate()
+	o, err := w.Evaluate()
 	if err == nil {
-		part.Err = w.charge(o, o.cost.transactional())
+		part.Err = db.throughput.ChargeWrite(w, o, o.Cost.Transactional())
 	}
 
 	switch {
 	case part.Err != nil:
-		return outcome{}, Throttle.reason()
+		return storage.Outcome{}, Throttle.reason()
 	case err != nil:
 		return o, exception.ValidationReason(err)
-	case o.refused:
-		return o, w.refusal(o, part.Fault)
+	case o.Refused:
+		return o, refusal(w, o, part.Fault)
 	}
 
 	return o, reason
 }
 
 // refusal returns the reason of a write whose condition does not hold.
-func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
-	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
-		return exception.ConditionReason(attribute.CopyItem(o.before))
+func refusal(w *storage.Write, o storage.Outcome, f Fault) types.CancellationReason {
+	if w.GiveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
+		return exception.ConditionReason(attribute.CopyItem(o.Before))
 	}
 
 	return exception.ConditionReason(nil)

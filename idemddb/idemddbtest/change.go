@@ -1,12 +1,12 @@
 package idemddbtest
 
 import (
-	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
@@ -31,21 +31,14 @@ func (db *DB) OnChange(see func(Change)) {
 	db.onChange = see
 }
 
-// store replaces an item. A nil item deletes it.
-func (t *table) store(id string, after attribute.Item, byTimeToLive bool) {
-	before := t.items[id]
-
-	if after == nil {
-		delete(t.items, id)
-	} else {
-		t.items[id] = after
-	}
-
-	if t.db.onChange == nil || (before == nil) == (after == nil) && maps.EqualFunc(before, after, attribute.Equal) {
+// store replaces an item, and reports the change. A nil item deletes it.
+func (db *DB) store(t *storage.Table, id string, after attribute.Item, byTimeToLive bool) {
+	before, changed := t.Store(id, after)
+	if db.onChange == nil || !changed {
 		return
 	}
 
-	t.db.onChange(Change{
-		Table: t.name, Before: attribute.CopyItem(before), After: attribute.CopyItem(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
+	db.onChange(Change{
+		Table: t.Name, Before: attribute.CopyItem(before), After: attribute.CopyItem(after), Time: db.now(), ByTimeToLive: byTimeToLive,
 	})
 }

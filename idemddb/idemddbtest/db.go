@@ -2,7 +2,6 @@ package idemddbtest
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 var _ interface {
@@ -27,7 +27,7 @@ type DB struct {
 	limits          Limits
 
 	mu                 sync.Mutex // guards all fields below
-	tables             map[string]*table
+	tables             storage.Tables
 	parsed             expression.Cache
 	statements         expression.StatementCache
 	tokens             map[string]*sentTransaction
@@ -39,7 +39,7 @@ type DB struct {
 	interceptPart      func(context.Context, Request) Fault
 	held               []heldRequest
 	onChange           func(Change)
-	partitions         map[partitionID]*partition // of all tables, which Limits make
+	throughput         *storage.Throughput // of all tables, which Limits make
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -63,16 +63,16 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: expression.Cache{}, statements: expression.StatementCache{}, tokens: map[string]*sentTransaction{}, partitions: map[partitionID]*partition{}}
+	db := &DB{now: time.Now, tables: storage.Tables{}, parsed: expression.Cache{}, statements: expression.StatementCache{}, tokens: map[string]*sentTransaction{}}
 	if opts == nil {
-		return db
+		opts = &Options{}
 	}
 
 	if opts.Now != nil {
 		db.now = opts.Now
 	}
 
-	db.transactionTime, db.limits = opts.TransactionTime, opts.Limits
+	db.transactionTime, db.limits, db.throughput = opts.TransactionTime, opts.Limits, opts.Limits.throughput(db.now)
 
 	return db
 }
@@ -83,17 +83,17 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 	db.mu.Lock()
 	defer db.mu.Unlock()
 
-	t, err := db.table(&table)
+	t, err := db.tables.Find(&table)
 	if err != nil {
 		return nil
 	}
 
-	k, err := t.keyOf(key)
-	if err != nil || t.checkTypes(k) != nil {
+	k, err := t.Key.Adopt(key)
+	if err != nil || t.Key.CheckTypes(k) != nil {
 		return nil
 	}
 
-	return attribute.CopyItem(t.items[t.id(k)])
+	return attribute.CopyItem(t.Items[t.Key.ID(k)])
 }
 
 // Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is
@@ -102,21 +102,10 @@ func (db *DB) Items(table string) []map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 
-	t, err := db.table(&table)
+	t, err := db.tables.Find(&table)
 	if err != nil {
 		return nil
 	}
 
-	return t.all()
-}
-
-func (t *table) all() []attribute.Item {
-	all := make([]attribute.Item, 0, len(t.items))
-	for _, it := range t.items {
-		all = append(all, attribute.CopyItem(it))
-	}
-
-	slices.SortFunc(all, t.compareKeys)
-
-	return all
+	return t.All()
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
@@ -47,80 +45,14 @@ type Limits struct {
 	Latency func() time.Duration
 }
 
+// throughput returns what partitions with these limits take.
+func (l *Limits) throughput(now func() time.Time) *storage.Throughput {
+	return storage.NewThroughput(storage.Limits{
+		WriteUnits: l.WriteUnits, IndexWriteUnits: l.IndexWriteUnits, ReadUnits: l.ReadUnits, Partitions: l.Partitions, SplitAfter: l.SplitAfter,
+	}, now)
+}
+
 // wait lets the latency of a request pass. It returns false if its sender gives up meanwhile.
 func (l *Limits) wait(ctx context.Context) bool {
 	return l.Latency == nil || sleep.For(ctx, l.Latency())
-}
-
-// charge takes the units of a write from its partitions, or returns the error of the first that has none left, and takes nothing.
-func (w *write) charge(o outcome, cost consumption) error {
-	t, limits := w.table, &w.table.db.limits
-	if limits.WriteUnits <= 0 && limits.IndexWriteUnits <= 0 {
-		return nil
-	}
-
-	p := t.partition("", w.adopted[t.key[0].name])
-
-	if p.isUsedUp(t.db.now(), writeUse, limits.WriteUnits) {
-		return t.throttled("TableWriteKeyRangeThroughputExceeded", "")
-	}
-
-	entries := map[*partition]float64{}
-
-	for _, ix := range t.indexes {
-		if cost.indexes[ix.name] == 0 {
-			continue
-		}
-
-		entry := o.after
-		if ix.entry(entry) == nil {
-			entry = o.before
-		}
-
-		at := t.partition(ix.name, entry[ix.key[0].name])
-		if at.isUsedUp(t.db.now(), writeUse, limits.IndexWriteUnits) {
-			return t.throttled("IndexWriteKeyRangeThroughputExceeded", ix.name)
-		}
-
-		entries[at] += cost.indexes[ix.name]
-	}
-
-	entries[p] += cost.table
-	for at, units := range entries {
-		at.use(t.db.now(), writeUse, units)
-	}
-
-	return nil
-}
-
-// chargeRead takes the units of a read from the partition of a key of the table, or of an index. If it has none left, chargeRead
-// returns the error, and takes nothing.
-func (t *table) chargeRead(index string, key types.AttributeValue, units float64) error {
-	limit := t.db.limits.ReadUnits
-	if limit <= 0 {
-		return nil
-	}
-
-	p := t.partition(index, key)
-	if p.isUsedUp(t.db.now(), readUse, limit) {
-		reason := "TableReadKeyRangeThroughputExceeded"
-		if index != "" {
-			reason = "IndexReadKeyRangeThroughputExceeded"
-		}
-
-		return t.throttled(reason, index)
-	}
-
-	p.use(t.db.now(), readUse, units)
-
-	return nil
-}
-
-func (t *table) throttled(reason, index string) error {
-	arn := t.arn()
-	if index != "" {
-		arn += "/index/" + index
-	}
-
-	return exception.ThroughputExceeded(types.ThrottlingReason{Reason: &reason, Resource: &arn})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // GetItem reads an item. Reads are always consistent here. ProjectionExpression is not supported.
@@ -15,7 +16,7 @@ func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 }
 
 func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemOutput, error) {
-	t, err := db.table(in.TableName)
+	t, err := db.tables.Find(in.TableName)
 	if err != nil {
 		return nil, err
 	}
@@ -24,23 +25,23 @@ func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemO
 		return nil, exception.Validation("idemddbtest: GetItem: projections are not supported")
 	}
 
-	key, err := t.keyOf(in.Key)
+	key, err := t.Key.Adopt(in.Key)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := t.checkTypes(key); err != nil {
+	if err := t.Key.CheckTypes(key); err != nil {
 		return nil, err
 	}
 
-	it := t.items[t.id(key)]
-	cost := consumption{table: readUnits(attribute.ItemSize(it), in.ConsistentRead)}
+	it := t.Items[t.Key.ID(key)]
+	cost := storage.ReadCost(it, in.ConsistentRead)
 
-	if err := t.chargeRead("", key[t.key[0].name], cost.total()); err != nil {
+	if err := db.throughput.ChargeRead(t.Place(key), cost.Total()); err != nil {
 		return nil, err
 	}
 
-	r.ReadUnits = cost.total()
+	r.ReadUnits = cost.Total()
 
-	return &dynamodb.GetItemOutput{Item: attribute.CopyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
+	return &dynamodb.GetItemOutput{Item: attribute.CopyItem(it), ConsumedCapacity: cost.Report(in.ReturnConsumedCapacity, t.Name)}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent:
@@ -159,15 +160,15 @@ func (db *DB) describe(in any) Request {
 	case *dynamodb.GetItemInput:
 		db.describeItem(&r, in.TableName, in.Key, nil)
 	case *dynamodb.QueryInput:
-		r.Table, r.Index, r.Condition = tableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.KeyConditionExpression)
+		r.Table, r.Index, r.Condition = storage.TableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.KeyConditionExpression)
 	case *dynamodb.ScanInput:
-		r.Table, r.Index, r.Condition = tableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.FilterExpression)
+		r.Table, r.Index, r.Condition = storage.TableName(in.TableName), aws.ToString(in.IndexName), aws.ToString(in.FilterExpression)
 	case *dynamodb.CreateTableInput:
-		r.Table = tableName(in.TableName)
+		r.Table = storage.TableName(in.TableName)
 	case *dynamodb.DescribeTableInput:
-		r.Table = tableName(in.TableName)
+		r.Table = storage.TableName(in.TableName)
 	case *dynamodb.UpdateTimeToLiveInput:
-		r.Table = tableName(in.TableName)
+		r.Table = storage.TableName(in.TableName)
 	case *dynamodb.TransactWriteItemsInput:
 		for _, part := range in.TransactItems {
 			r.Items = append(r.Items, db.describePart(part))
@@ -202,16 +203,16 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 }
 
 func (db *DB) describeItem(r *Request, table *string, key attribute.Item, condition *string) {
-	r.Table, r.Key, r.Condition = tableName(table), attribute.CopyItem(key), aws.ToString(condition)
+	r.Table, r.Key, r.Condition = storage.TableName(table), attribute.CopyItem(key), aws.ToString(condition)
 }
 
 func (db *DB) keyIn(table *string, it attribute.Item) attribute.Item {
-	t, err := db.table(table)
+	t, err := db.tables.Find(table)
 	if err != nil {
 		return nil
 	}
 
-	return t.keyPart(it)
+	return t.Key.Part(it)
 }
 
 // operation returns the name of the operation that takes this input.

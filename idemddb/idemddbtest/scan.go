@@ -2,12 +2,8 @@ package idemddbtest
 
 import (
 	"context"
-	"hash/fnv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 )
 
 // Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It
@@ -17,71 +13,24 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynam
 	return call[dynamodb.ScanOutput](ctx, db, in)
 }
 
-const maxSegments = 1_000_000
-
 func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, error) {
-	s, err := db.source(in.TableName, in.IndexName, in.ConsistentRead)
+	s, err := db.tables.Source(in.TableName, in.IndexName, in.ConsistentRead)
 	if err != nil {
 		return nil, err
 	}
 
-	if in.ProjectionExpression != nil || in.AttributesToGet != nil || in.ScanFilter != nil || in.ConditionalOperator != "" {
-		return nil, exception.Validation("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
-	}
-
-	expressions, err := db.parsed.BindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	p, err := s.ScanPage(in, db.parsed)
 	if err != nil {
 		return nil, err
 	}
 
-	segment, err := s.segment(in.Segment, in.TotalSegments)
+	found, err := db.readPage(p, r)
 	if err != nil {
 		return nil, err
 	}
-
-	p := &page{source: s, match: segment, filter: expressions.Matcher(expressions.Filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-
-	if p.start, err = s.checkStart(in.ExclusiveStartKey); err != nil {
-		return nil, err
-	}
-
-	if p.start != nil && !segment(p.start) {
-		return nil, exception.Validation("The provided starting key is invalid: it does not lie within the segment")
-	}
-
-	found := p.read()
-	if err := s.charge(&found); err != nil {
-		return nil, err
-	}
-
-	r.ReadUnits = found.cost.total()
 
 	return &dynamodb.ScanOutput{
-		Items: found.items, Count: found.count, ScannedCount: found.scanned, LastEvaluatedKey: found.last,
-		ConsumedCapacity: found.cost.report(in.ReturnConsumedCapacity, s.table),
-	}, nil
-}
-
-// segment returns a function that reports whether an entry belongs to the segment, by a hash of its partition key. Without
-// segments every entry does.
-func (s source) segment(segment, total *int32) (func(attribute.Item) bool, error) {
-	if segment == nil && total == nil {
-		return func(attribute.Item) bool { return true }, nil
-	}
-
-	if segment == nil || total == nil || *total < 1 || *total > maxSegments || *segment < 0 || *segment >= *total {
-		return nil, exception.Validation("Segment and TotalSegments are specified together, with 0 <= Segment < TotalSegments <= 1000000")
-	}
-
-	name := s.key()[0].name
-
-	return func(it attribute.Item) bool {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(keyText(it[name])))
-
-		return int64(h.Sum32())%int64(*total) == int64(*segment)
+		Items: found.Items, Count: found.Count, ScannedCount: found.Scanned, LastEvaluatedKey: found.Last,
+		ConsumedCapacity: found.Cost.Report(in.ReturnConsumedCapacity, s.Table.Name),
 	}, nil
 }

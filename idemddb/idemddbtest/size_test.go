@@ -44,21 +44,6 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-func TestWriteUnitsBeginAnewAtEachKilobyte(t *testing.T) {
-	t.Parallel()
-
-	for size, want := range map[int]int{0: 1, 1023: 1, 1024: 1, 1025: 2, 2049: 3} {
-		it := attributes{}
-		if size > 0 {
-			it["a"] = s(strings.Repeat("x", size-len("a")))
-		}
-
-		if got := idemddbtest.WriteUnits(it); got != want {
-			t.Errorf("%d bytes: got %v units, want %v", size, got, want)
-		}
-	}
-}
-
 func TestWriteUnitsOfSingleWrites(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)

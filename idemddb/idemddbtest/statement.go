@@ -2,7 +2,6 @@ package idemddbtest
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +12,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other
@@ -35,9 +35,9 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 		return nil, err
 	}
 
-	writes := make([]*write, len(in.Statements))
+	writes := make([]*storage.Write, len(in.Statements))
 	for i := range in.Statements {
-		writes[i], r.Items[i].Err = db.prepareStatement(&in.Statements[i], parameters[i])
+		writes[i], r.Items[i].Err = db.tables.PrepareStatement(db.statements.Parse(*in.Statements[i].Statement), &in.Statements[i], parameters[i])
 	}
 
 	if repeated(writes) {
@@ -51,11 +51,11 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
-		if part.Err == nil && w.kind != readKind && db.holds(w.table, w.id) {
+		if part.Err == nil && w.Kind != storage.ReadStatement && db.holds(w.Table, w.ID) {
 			part.Err = exception.Conflict()
 		}
 
-		out.Responses[i] = w.execute(part, r.Fault)
+		out.Responses[i] = db.execute(w, part, r.Fault)
 		r.WriteUnits += part.WriteUnits
 		r.ReadUnits += part.ReadUnits
 		r.Refused = r.Refused || part.Refused
@@ -106,134 +106,20 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 }
 
 func checkStatement(s types.BatchStatementRequest) error {
-	give := s.ReturnValuesOnConditionCheckFailure
-
 	switch n := len(aws.ToString(s.Statement)); {
 	case n == 0:
 		return exception.Validation("The statement was empty.")
 	case n > maxStatement:
 		return exception.Validation("Member must have length less than or equal to 8192")
-	case !slices.Contains(givenItems, give):
-		return exception.Validation("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
 	}
 
-	return nil
-}
-
-// kinds are the writes of statements, by verb.
-var kinds = map[string]writeKind{expression.InsertStatement: putWrite, expression.UpdateStatement: updateWrite, expression.SelectStatement: readKind}
-
-// prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table
-// once the response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
-func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
-	st := db.statements.Parse(*in.Statement)
-
-	w = &write{kind: kinds[st.Verb], tableName: &st.Table, condition: &st.Where, update: &st.Action, giveItem: in.ReturnValuesOnConditionCheckFailure, consistent: in.ConsistentRead}
-	if st.Returning {
-		w.returns = types.ReturnValueAllOld
-	}
-
-	if st.Err != nil {
-		return w, st.Err
-	}
-
-	if w.bound, err = st.Bind(parameters); err != nil {
-		return w, err
-	}
-
-	t, err := db.understand(w, st)
-	if err != nil {
-		return w, err
-	}
-
-	w.table = t
-	if err := t.checkKey(w.adopted); err != nil {
-		return w, err
-	}
-
-	return w, w.identify()
-}
-
-// understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or
-// item.
-func (db *DB) understand(w *write, st *expression.Statement) (t *table, err error) {
-	if st.Verb == expression.UpdateStatement {
-		if st.Condition == nil {
-			return nil, expression.ErrNoKeyEquality
-		}
-
-		w.parsed.condition.Condition, w.parsed.update.Update = st.Condition, st.Update
-		if err := w.bound.Check(st.Condition); err != nil {
-			return nil, err
-		}
-
-		if w.paths, err = w.bound.CheckUpdate(st.Update); err != nil {
-			return nil, err
-		}
-	}
-
-	if t, err = db.table(&st.Table); err != nil {
-		return nil, err
-	}
-
-	if st.Verb == expression.InsertStatement {
-		w.adopted = make(attribute.Item, len(st.Attributes))
-		for _, a := range st.Attributes {
-			w.adopted[a.Name] = w.bound.Values[a.Value]
-		}
-
-		w.parsed.condition.Condition = expression.NotExists(t.key[0].name)
-	} else if w.adopted, err = t.keyDemanded(st, w.bound.Values); err != nil {
-		return nil, err
-	}
-
-	if st.Verb == expression.SelectStatement && len(st.Equalities) > len(t.key) {
-		return nil, expression.ErrMoreThanKey
-	}
-
-	return t, t.checkAttributes(w.adopted)
-}
-
-// checkAttributes refuses an item or a key without all key attributes, or with one of another type.
-func (t *table) checkAttributes(it attribute.Item) error {
-	for _, k := range t.key {
-		switch v, ok := it[k.name]; {
-		case !ok:
-			return exception.Validation("Key attribute should be present in the item: Key %s", k.name)
-		case attribute.TypeOf(v) != k.typ:
-			return exception.Validation("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
-		}
-	}
-
-	return nil
-}
-
-// keyDemanded returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
-func (t *table) keyDemanded(st *expression.Statement, values attribute.Item) (attribute.Item, error) {
-	key := make(attribute.Item, len(t.key))
-	for _, e := range st.Equalities {
-		if !t.isKey(e.Name) {
-			continue
-		}
-
-		if v, ok := key[e.Name]; ok && !attribute.Equal(v, values[e.Value]) {
-			return nil, exception.Validation("Multiple conditions on same key %s", e.Name)
-		}
-
-		key[e.Name] = values[e.Value]
-	}
-
-	if len(key) < len(t.key) {
-		return nil, expression.ErrNoKeyEquality
-	}
-
-	return key, nil
+	return storage.CheckGiveItem(s.ReturnValuesOnConditionCheckFailure)
 }
 
 // repeated reports whether two writes have the same item. A write that was refused before its item was known does not count.
-func repeated(writes []*write) bool {
+func repeated(writes []*storage.Write) bool {
 	type itemID struct {
-		table *table
+		table *storage.Table
 		id    string
 	}
 
@@ -241,8 +127,8 @@ func repeated(writes []*write) bool {
 	n := 0
 
 	for _, w := range writes {
-		if w.id != "" { // no key is empty
-			seen[itemID{w.table, w.id}] = struct{}{}
+		if w.ID != "" { // no key is empty
+			seen[itemID{w.Table, w.ID}] = struct{}{}
 			n++
 		}
 	}
@@ -251,22 +137,22 @@ func repeated(writes []*write) bool {
 }
 
 // execute does a prepared statement, unless it was refused or its fault refuses it.
-func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementResponse) {
-	if w.table != nil {
-		out.TableName = new(w.table.name)
+func (db *DB) execute(w *storage.Write, r *Request, ofCall Fault) (out types.BatchStatementResponse) {
+	if w.Table != nil {
+		out.TableName = new(w.Table.Name)
 	}
 
 	if err := r.Fault.statementRefusal(*r); err != nil {
 		r.Err = err
 	}
 
-	if r.Err == nil && w.kind == readKind {
-		out.Item, r.Err = w.read(r)
+	if r.Err == nil && w.Kind == storage.ReadStatement {
+		out.Item, r.Err = db.readStatement(w, r)
 	} else if r.Err == nil {
-		var o outcome
-		if o, r.Err = w.do(r); r.Err == nil {
-			out.Item = o.attributes(w.returns, nil)
-		} else if r.Refused && w.kind == putWrite {
+		var o storage.Outcome
+		if o, r.Err = db.do(w, r); r.Err == nil {
+			out.Item = o.Attributes(w.Returns, nil)
+		} else if r.Refused && w.Kind == storage.PutWrite {
 			r.Err = &types.DuplicateItemException{Message: new("Duplicate primary key exists in table")}
 		}
 	}
@@ -285,12 +171,12 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 	return out
 }
 
-// read reads the item of a statement.
-func (w *write) read(r *Request) (attribute.Item, error) {
-	it := w.table.items[w.id]
-	n := readUnits(attribute.ItemSize(it), w.consistent)
+// readStatement reads the item of a statement.
+func (db *DB) readStatement(w *storage.Write, r *Request) (attribute.Item, error) {
+	it := w.Table.Items[w.ID]
+	n := storage.ReadCost(it, w.Consistent).Total()
 
-	if err := w.table.chargeRead("", w.adopted[w.table.key[0].name], n); err != nil {
+	if err := db.throughput.ChargeRead(w.Table.Place(w.Adopted), n); err != nil {
 		return nil, err
 	}
 
@@ -324,19 +210,19 @@ func statementError(err error) *types.BatchStatementError {
 // describeStatement returns a statement as Requests lists it.
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	st := db.statements.Parse(aws.ToString(in.Statement))
-	r := Request{Operation: st.Verb, Table: tableName(&st.Table), Condition: st.Where, Update: st.Action}
+	r := Request{Operation: st.Verb, Table: storage.TableName(&st.Table), Condition: st.Where, Update: st.Action}
 
-	t, err := db.table(&st.Table)
+	t, err := db.tables.Find(&st.Table)
 	if err != nil || st.Err != nil || len(in.Parameters) < len(st.Parameters) {
 		return r
 	}
 
 	values := st.ValueOf(in.Parameters)
-	r.Key = make(attribute.Item, len(t.key))
+	r.Key = make(attribute.Item, len(t.Key))
 
 	for _, of := range [][]expression.Named{st.Attributes, st.Equalities} {
 		for _, a := range of {
-			if t.isKey(a.Name) && r.Key[a.Name] == nil {
+			if t.Key.Has(a.Name) && r.Key[a.Name] == nil {
 				r.Key[a.Name] = attribute.CopyValue(values(a.Value))
 			}
 		}

@@ -3,12 +3,11 @@ package idemddbtest
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each
@@ -20,11 +19,6 @@ func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 
 // transactWrite is the name of the operation.
 const transactWrite = "TransactWriteItems"
-
-const (
-	maxTransactItems = 100
-	maxTransactSize  = 4 << 20
-)
 
 func (db *DB) transactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
 	tx, err := db.attempt(in, r)
@@ -64,7 +58,7 @@ func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transact
 // attempt puts a transaction in flight, also one that is canceled: that one holds the items whose own write is possible. It sets
 // the parts of r.
 func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
-	writes, err := transactWrites(in)
+	writes, err := storage.TransactWrites(in)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +73,7 @@ func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transa
 		return nil, err
 	}
 
-	if err := db.prepareAll(writes); err != nil {
+	if err := db.tables.PrepareAll(writes, db.parsed); err != nil {
 		return nil, err
 	}
 
@@ -98,96 +92,4 @@ func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transa
 	db.inFlight = append(db.inFlight, tx)
 
 	return tx, nil
-}
-
-func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
-	if n := len(in.TransactItems); n == 0 || n > maxTransactItems {
-		return nil, exception.Validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and 100")
-	}
-
-	writes := make([]*write, len(in.TransactItems))
-	for i, part := range in.TransactItems {
-		w, n := writeOf(part)
-		if n != 1 {
-			return nil, exception.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
-		}
-
-		if (w.kind == checkWrite && w.condition == nil) || w.tableName == nil {
-			return nil, exception.Validation("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
-		}
-
-		writes[i] = w
-	}
-
-	return writes, nil
-}
-
-// writeOf returns the write of a part, and how many kinds of write the part holds: it should be one.
-func writeOf(part types.TransactWriteItem) (w *write, n int) {
-	if p := part.Update; p != nil {
-		n++
-		w = &write{kind: updateWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression, update: p.UpdateExpression,
-			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
-	}
-
-	if p := part.Put; p != nil {
-		n++
-		w = &write{kind: putWrite, tableName: p.TableName, key: p.Item, condition: p.ConditionExpression,
-			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
-	}
-
-	if p := part.Delete; p != nil {
-		n++
-		w = &write{kind: deleteWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
-			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
-	}
-
-	if p := part.ConditionCheck; p != nil {
-		n++
-		w = &write{kind: checkWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
-			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
-	}
-
-	return w, n
-}
-
-func (db *DB) prepareAll(writes []*write) error {
-	type itemID struct{ table, id string }
-
-	seen := map[itemID]bool{}
-	size := 0
-
-	for _, w := range writes {
-		if err := db.prepare(w); err != nil {
-			return err
-		}
-
-		id := itemID{w.table.name, w.id}
-		if seen[id] {
-			return exception.Validation("Transaction request cannot include multiple operations on one item")
-		}
-
-		seen[id] = true
-
-		if size += w.size(); size > maxTransactSize {
-			return exception.Validation("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
-		}
-	}
-
-	return nil
-}
-
-// size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an
-// update of a large item takes only what it sets.
-func (w *write) size() int {
-	n := attribute.ItemSize(w.adopted) + len(aws.ToString(w.condition)) + len(aws.ToString(w.update))
-	for _, name := range w.names {
-		n += len(name)
-	}
-
-	for _, v := range w.bound.Values {
-		n += attribute.ValueSize(v)
-	}
-
-	return n
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of
@@ -22,13 +22,13 @@ import (
 type Transaction struct {
 	db       *DB
 	sent     *sentTransaction // nil if it has no ClientRequestToken
-	writes   []*write
+	writes   []*storage.Write
 	repeated bool  // it was done before with the same token, so that it writes nothing
 	canceled error // not nil: writes are only those that were possible, and none of them will be done
 	timed    bool  // it ends by itself, and its sender waits for that
 
-	outcomes  []outcome // of the writes; they stay true, because the items are held
-	committed []bool    // of the writes
+	outcomes  []storage.Outcome // of the writes; they stay true, because the items are held
+	committed []bool            // of the writes
 }
 
 // Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write
@@ -147,7 +147,7 @@ func (tx *Transaction) commit() {
 func (tx *Transaction) commitItem(index int) {
 	tx.committed[index] = true
 	w := tx.writes[index]
-	w.table.store(w.id, tx.outcomes[index].after, false)
+	tx.db.store(w.Table, w.ID, tx.outcomes[index].After, false)
 }
 
 func (tx *Transaction) isInFlight() bool { return slices.Contains(tx.db.inFlight, tx) }
@@ -157,10 +157,10 @@ func (tx *Transaction) end() {
 }
 
 // holds reports whether a transaction in flight holds this item.
-func (db *DB) holds(t *table, id string) bool {
+func (db *DB) holds(t *storage.Table, id string) bool {
 	for _, tx := range db.inFlight {
 		for i, w := range tx.writes {
-			if !tx.committed[i] && w.table == t && w.id == id {
+			if !tx.committed[i] && w.Table == t && w.ID == id {
 				return true
 			}
 		}
@@ -172,22 +172,22 @@ func (db *DB) holds(t *table, id string) bool {
 // output returns the answer to the transaction.
 func (tx *Transaction) output(want types.ReturnConsumedCapacity) *dynamodb.TransactWriteItemsOutput {
 	var (
-		tables []*table
-		costs  = map[*table]*consumption{}
+		tables []*storage.Table
+		costs  = map[*storage.Table]*storage.Consumption{}
 	)
 
 	for i, w := range tx.writes {
-		if costs[w.table] == nil {
-			tables, costs[w.table] = append(tables, w.table), &consumption{}
+		if costs[w.Table] == nil {
+			tables, costs[w.Table] = append(tables, w.Table), &storage.Consumption{}
 		}
 
-		costs[w.table].add(tx.cost(i))
+		costs[w.Table].Add(tx.cost(i))
 	}
 
 	out := &dynamodb.TransactWriteItemsOutput{}
 
 	for _, t := range tables {
-		if c := costs[t].report(want, t); c != nil {
+		if c := costs[t].Report(want, t.Name); c != nil {
 			out.ConsumedCapacity = append(out.ConsumedCapacity, tx.kind(*c))
 		}
 	}
@@ -196,14 +196,14 @@ func (tx *Transaction) output(want types.ReturnConsumedCapacity) *dynamodb.Trans
 }
 
 // cost returns the price of one write. A repeated transaction reads its items and writes nothing.
-func (tx *Transaction) cost(index int) consumption {
+func (tx *Transaction) cost(index int) storage.Consumption {
 	if !tx.repeated {
-		return tx.outcomes[index].cost.transactional()
+		return tx.outcomes[index].Cost.Transactional()
 	}
 
 	w := tx.writes[index]
 
-	return consumption{table: float64(2 * units(attribute.ItemSize(w.table.items[w.id]), readUnit))}
+	return storage.RepeatCost(w.Table.Items[w.ID])
 }
 
 // kind adds for what the units were consumed, as the service does and DynamoDB Local does not.

@@ -23,14 +23,14 @@ func (db *DB) Expire() int {
 	n := 0
 
 	for _, t := range db.tables {
-		if t.ttl == "" {
+		if t.TTL == "" {
 			continue
 		}
 
-		for id, it := range t.items {
-			exp, ok := it[t.ttl].(*types.AttributeValueMemberN)
+		for id, it := range t.Items {
+			exp, ok := it[t.TTL].(*types.AttributeValueMemberN)
 			if ok && !db.holds(t, id) && attribute.CompareNumbers(exp.Value, latest) < 0 && attribute.CompareNumbers(exp.Value, earliest) >= 0 {
-				t.store(id, nil, true)
+				db.store(t, id, nil, true)
 
 				n++
 			}
@@ -43,7 +43,7 @@ func (db *DB) Expire() int {
 // updateTimeToLive sets the attribute, or none. Unlike the service it also accepts a second change at once and a change to the
 // same.
 func (db *DB) updateTimeToLive(in *dynamodb.UpdateTimeToLiveInput) (*dynamodb.UpdateTimeToLiveOutput, error) {
-	t, err := db.table(in.TableName)
+	t, err := db.tables.Find(in.TableName)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func (db *DB) updateTimeToLive(in *dynamodb.UpdateTimeToLiveInput) (*dynamodb.Up
 		return nil, exception.Validation("TimeToLiveSpecification must not be null")
 	}
 
-	t.ttl = ""
+	t.TTL = ""
 	if *spec.Enabled {
-		t.ttl = *spec.AttributeName
+		t.TTL = *spec.AttributeName
 	}
 
 	return &dynamodb.UpdateTimeToLiveOutput{TimeToLiveSpecification: &types.TimeToLiveSpecification{

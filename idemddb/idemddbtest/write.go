@@ -2,14 +2,13 @@ package idemddbtest
 
 import (
 	"context"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
+	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
 
 // UpdateItem changes an item, or makes it if there is none.
@@ -27,48 +26,15 @@ func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ..
 	return call[dynamodb.DeleteItemOutput](ctx, db, in)
 }
 
-// write is what one request, one part of a transaction or one statement, also one that reads, asks for. prepare fills the second
-// half.
-type write struct {
-	kind      writeKind
-	tableName *string
-	key       attribute.Item // as it was sent; for a put the whole item
-	condition *string
-	update    *string
-	names     map[string]string
-	values    attribute.Item
-	giveItem  types.ReturnValuesOnConditionCheckFailure
-	returns   types.ReturnValue
-
-	consistent *bool // of a read
-
-	table   *table
-	adopted attribute.Item // the key; for a put the whole item
-	id      string
-	bound   *expression.Binding
-	parsed  struct{ condition, update expression.Parsed }
-	paths   []expression.Path // that the update changes
-}
-
-type writeKind byte
-
-const (
-	updateWrite writeKind = iota
-	putWrite
-	deleteWrite
-	checkWrite
-	readKind // of a statement
-)
-
 func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.UpdateItemOutput, error) {
 	if in.AttributeUpdates != nil || in.Expected != nil {
 		return nil, errLegacy()
 	}
 
-	w := &write{
-		kind: updateWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression, update: in.UpdateExpression,
-		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
-		returns: in.ReturnValues,
+	w := &storage.Write{
+		Kind: storage.UpdateWrite, TableName: in.TableName, Key: in.Key, Condition: in.ConditionExpression, Update: in.UpdateExpression,
+		Names: in.ExpressionAttributeNames, Values: in.ExpressionAttributeValues, GiveItem: in.ReturnValuesOnConditionCheckFailure,
+		Returns: in.ReturnValues,
 	}
 
 	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
@@ -84,10 +50,10 @@ func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemO
 		return nil, errLegacy()
 	}
 
-	w := &write{
-		kind: putWrite, tableName: in.TableName, key: in.Item, condition: in.ConditionExpression,
-		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
-		returns: in.ReturnValues,
+	w := &storage.Write{
+		Kind: storage.PutWrite, TableName: in.TableName, Key: in.Item, Condition: in.ConditionExpression,
+		Names: in.ExpressionAttributeNames, Values: in.ExpressionAttributeValues, GiveItem: in.ReturnValuesOnConditionCheckFailure,
+		Returns: in.ReturnValues,
 	}
 
 	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
@@ -103,10 +69,10 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 		return nil, errLegacy()
 	}
 
-	w := &write{
-		kind: deleteWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression,
-		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
-		returns: in.ReturnValues,
+	w := &storage.Write{
+		Kind: storage.DeleteWrite, TableName: in.TableName, Key: in.Key, Condition: in.ConditionExpression,
+		Names: in.ExpressionAttributeNames, Values: in.ExpressionAttributeValues, GiveItem: in.ReturnValuesOnConditionCheckFailure,
+		Returns: in.ReturnValues,
 	}
 
 	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
@@ -118,148 +84,47 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 }
 
 // write does a single write, and returns what the answer carries.
-func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (attribute.Item, *types.ConsumedCapacity, error) {
-	if err := db.prepare(w); err != nil {
+func (db *DB) write(w *storage.Write, r *Request, want types.ReturnConsumedCapacity) (attribute.Item, *types.ConsumedCapacity, error) {
+	if err := w.Prepare(db.tables, db.parsed); err != nil {
 		return nil, nil, err
 	}
 
-	if db.holds(w.table, w.id) {
+	if db.holds(w.Table, w.ID) {
 		return nil, nil, exception.Conflict()
 	}
 
-	o, err := w.do(r)
+	o, err := db.do(w, r)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	return o.attributes(w.returns, w.paths), o.cost.report(want, w.table), nil
+	return o.Attributes(w.Returns, w.Paths), o.Cost.Report(want, w.Table.Name), nil
 }
 
 // do evaluates and stores a prepared write.
-func (w *write) do(r *Request) (outcome, error) {
-	o, err := w.evaluate()
+func (db *DB) do(w *storage.Write, r *Request) (storage.Outcome, error) {
+	o, err := w.Evaluate()
 	if err == nil {
-		if err = w.charge(o, o.cost); err != nil {
-			return outcome{}, err
+		if err = db.throughput.ChargeWrite(w, o, o.Cost); err != nil {
+			return storage.Outcome{}, err
 		}
 	}
 
-	r.WriteUnits, r.Refused = int(o.cost.total()), o.refused
+	r.WriteUnits, r.Refused = int(o.Cost.Total()), o.Refused
 	switch {
 	case err != nil:
-		return outcome{}, err
-	case o.refused && w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld:
-		return outcome{}, exception.ConditionFailed(attribute.CopyItem(o.before))
-	case o.refused:
-		return outcome{}, exception.ConditionFailed(nil)
+		return storage.Outcome{}, err
+	case o.Refused && w.GiveItem == types.ReturnValuesOnConditionCheckFailureAllOld:
+		return storage.Outcome{}, exception.ConditionFailed(attribute.CopyItem(o.Before))
+	case o.Refused:
+		return storage.Outcome{}, exception.ConditionFailed(nil)
 	}
 
-	w.table.store(w.id, o.after, false)
+	db.store(w.Table, w.ID, o.After, false)
 
 	return o, nil
 }
 
-// prepare checks what does not depend on the item. As in the service, a missing table comes before any other error.
-func (db *DB) prepare(w *write) (err error) {
-	if w.table, err = db.table(w.tableName); err != nil {
-		return err
-	}
-
-	if err := w.checkReturns(); err != nil {
-		return err
-	}
-
-	if err := db.bindExpressions(w); err != nil {
-		return err
-	}
-
-	if w.kind == putWrite {
-		if w.adopted, err = attribute.Adopt(w.key); err == nil {
-			err = w.table.checkKey(w.adopted)
-		}
-	} else {
-		w.adopted, err = w.table.keyOf(w.key)
-	}
-
-	if err != nil {
-		return err
-	}
-
-	return w.identify()
-}
-
-// identify checks the sizes of what was sent, and sets the id of the item.
-func (w *write) identify() error {
-	if w.kind == putWrite {
-		for _, ix := range w.table.indexes {
-			if err := ix.checkSizes(w.adopted); err != nil {
-				return err
-			}
-		}
-	}
-
-	if attribute.ItemSize(w.adopted) > maxItemSize {
-		return exception.Validation("Item size has exceeded the maximum allowed size")
-	}
-
-	w.id = w.table.id(w.adopted)
-
-	return nil
-}
-
-// givenItems are the values of ReturnValuesOnConditionCheckFailure.
-var givenItems = []types.ReturnValuesOnConditionCheckFailure{
-	"", types.ReturnValuesOnConditionCheckFailureNone, types.ReturnValuesOnConditionCheckFailureAllOld,
-}
-
-func (w *write) checkReturns() error {
-	allowed := []types.ReturnValue{"", types.ReturnValueNone, types.ReturnValueAllOld}
-	if w.kind == updateWrite {
-		allowed = append(allowed, types.ReturnValueAllNew, types.ReturnValueUpdatedOld, types.ReturnValueUpdatedNew)
-	}
-
-	switch {
-	case !slices.Contains(allowed, w.returns):
-		return exception.Validation("Return values set to invalid value")
-	case !slices.Contains(givenItems, w.giveItem):
-		return exception.Validation("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", w.giveItem)
-	}
-
-	return nil
-}
-
-func (db *DB) bindExpressions(w *write) (err error) {
-	var used [2]expression.Parsed
-
-	n := 0
-
-	if w.condition != nil {
-		w.parsed.condition = db.parsed.ParseCondition(*w.condition)
-		used[n] = w.parsed.condition
-		n++
-	}
-
-	if w.update != nil {
-		w.parsed.update = db.parsed.ParseUpdate(*w.update)
-		used[n] = w.parsed.update
-		n++
-	}
-
-	if w.bound, err = expression.Bind(w.names, w.values, used[:n]...); err != nil {
-		return err
-	}
-
-	if w.condition != nil {
-		if err := w.bound.Check(w.parsed.condition.Condition); err != nil {
-			return err
-		}
-	}
-
-	if w.update == nil {
-		return nil
-	}
-
-	w.paths, err = w.bound.CheckUpdate(w.parsed.update.Update)
-
-	return err
+func errLegacy() error {
+	return exception.Validation("idemddbtest: AttributeUpdates and Expected, the parameters from before expressions, are not supported")
 }

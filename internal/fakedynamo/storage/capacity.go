@@ -1,4 +1,4 @@
-package idemddbtest
+package storage
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,24 +12,35 @@ const (
 	readUnit    = 4 << 10
 )
 
-// consumption is the number of capacity units that a request consumes in its table and in each index.
-type consumption struct {
+// Consumption is the number of capacity units that a request consumes in its table and in each index.
+type Consumption struct {
 	table   float64
 	indexes map[string]float64 // nil: none
 }
 
 // written returns the consumption of a write that changes no index.
-func written(units int) consumption { return consumption{table: float64(units)} }
+func written(units int) Consumption { return Consumption{table: float64(units)} }
 
-// transactional doubles the units of the table, because DynamoDB prepares and commits each item. It does not double the units of
+// ReadCost returns the price of reading an item.
+func ReadCost(it attribute.Item, consistent *bool) Consumption {
+	return Consumption{table: readUnits(attribute.ItemSize(it), consistent)}
+}
+
+// RepeatCost returns the price of a write of a transaction that is repeated with its token: it reads the item.
+func RepeatCost(it attribute.Item) Consumption {
+	return Consumption{table: float64(2 * units(attribute.ItemSize(it), readUnit))}
+}
+
+// Transactional doubles the units of the table, because DynamoDB prepares and commits each item. It does not double the units of
 // the indexes, because DynamoDB writes them after the transaction, as after any other write.
-func (c consumption) transactional() consumption {
+func (c Consumption) Transactional() Consumption {
 	c.table *= 2
 
 	return c
 }
 
-func (c *consumption) add(other consumption) {
+// Add adds the units of another request, or of another part of the request.
+func (c *Consumption) Add(other Consumption) {
 	c.table += other.table
 
 	for name, units := range other.indexes {
@@ -41,7 +52,8 @@ func (c *consumption) add(other consumption) {
 	}
 }
 
-func (c consumption) total() float64 {
+// Total returns the units of the table and of all indexes.
+func (c Consumption) Total() float64 {
 	sum := c.table
 	for _, units := range c.indexes {
 		sum += units
@@ -50,13 +62,13 @@ func (c consumption) total() float64 {
 	return sum
 }
 
-// report returns the ConsumedCapacity of the answer, nil if the request does not ask for it.
-func (c consumption) report(want types.ReturnConsumedCapacity, t *table) *types.ConsumedCapacity {
+// Report returns the ConsumedCapacity of the answer, nil if the request does not ask for it.
+func (c Consumption) Report(want types.ReturnConsumedCapacity, table string) *types.ConsumedCapacity {
 	if want != types.ReturnConsumedCapacityTotal && want != types.ReturnConsumedCapacityIndexes {
 		return nil
 	}
 
-	out := &types.ConsumedCapacity{TableName: new(t.name), CapacityUnits: new(c.total())}
+	out := &types.ConsumedCapacity{TableName: &table, CapacityUnits: new(c.Total())}
 	if want == types.ReturnConsumedCapacityTotal {
 		return out
 	}

@@ -1,12 +1,6 @@
-package idemddbtest
+package storage
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
+import "time"
 
 // partition is a partition of a table or of an index: what it has used, or the two into which it has split.
 type partition struct {
@@ -28,32 +22,6 @@ type use struct {
 	units  float64
 	isFull bool // a request was throttled in this second
 	full   int  // seconds in a row with throttled requests, this one left out
-}
-
-// partitionID names the first partition of a key, before any has split.
-type partitionID struct {
-	table, index string
-	number       uint64
-}
-
-// partition returns the partition of an index, or of the table itself, that has a key. The key's hash chooses the first
-// partition, and its other bits one half after the other.
-func (t *table) partition(index string, key types.AttributeValue) *partition {
-	sum := sha256.Sum256([]byte(keyText(key)))
-	hash, number := binary.BigEndian.Uint64(sum[:]), uint64(max(1, t.db.limits.Partitions))
-	id := partitionID{t.name, index, hash % number}
-
-	p := t.db.partitions[id]
-	if p == nil {
-		p = &partition{splitAfter: t.db.limits.SplitAfter}
-		t.db.partitions[id] = p
-	}
-
-	for bits := hash / number; p.hasSplit(t.db.now()); bits /= 2 {
-		p = p.halves[bits%2]
-	}
-
-	return p
 }
 
 // hasSplit reports whether the keys of the partition are divided among its halves.

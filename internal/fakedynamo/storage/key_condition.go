@@ -1,4 +1,4 @@
-package idemddbtest
+package storage
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 
 // checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort
 // key.
-func (s source) checkKeyCondition(b *expression.Binding, e *expression.Node) error {
+func (s Source) checkKeyCondition(b *expression.Binding, e *expression.Node) error {
 	seen := map[string]bool{}
 
 	for _, c := range conjuncts(e) {
@@ -42,7 +42,7 @@ func conjuncts(e *expression.Node) []*expression.Node {
 }
 
 // keyOperand returns the key attribute of a comparison, and checks the values with which it is compared.
-func (s source) keyOperand(b *expression.Binding, e *expression.Node) (k keyAttribute, err error) {
+func (s Source) keyOperand(b *expression.Binding, e *expression.Node) (k keyAttribute, err error) {
 	switch {
 	case e.Kind == expression.CompareNode && e.Op != "<>", e.Kind == expression.BetweenNode, e.Kind == expression.FunctionNode && e.Op == "begins_with":
 	default:

@@ -1,4 +1,4 @@
-package idemddbtest
+package storage
 
 import (
 	"slices"
@@ -14,12 +14,12 @@ import (
 // index is a global secondary index. It has an entry for each item that has all of its key attributes.
 type index struct {
 	name      string
-	key       []keyAttribute
+	key       Key
 	all       bool     // the projection is ALL
 	projected []string // the attributes of an entry, if it is not: the keys of the index and of the table, and those of an INCLUDE
 }
 
-func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index, error) {
+func indexesOf(in *dynamodb.CreateTableInput, tableKey Key) ([]*index, error) {
 	if in.GlobalSecondaryIndexes != nil && len(in.GlobalSecondaryIndexes) == 0 {
 		return nil, exception.Validation("One or more parameter values were invalid: List of GlobalSecondaryIndexes is empty")
 	}
@@ -37,7 +37,7 @@ func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index
 		}
 
 		var err error
-		if ix.key, err = schema(in.AttributeDefinitions, definition.KeySchema); err != nil {
+		if ix.key, err = newKey(in.AttributeDefinitions, definition.KeySchema); err != nil {
 			return nil, err
 		}
 
@@ -53,7 +53,7 @@ func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index
 
 var projectionTypes = []types.ProjectionType{types.ProjectionTypeAll, types.ProjectionTypeKeysOnly, types.ProjectionTypeInclude}
 
-func (ix *index) project(p *types.Projection, tableKey []keyAttribute) error {
+func (ix *index) project(p *types.Projection, tableKey Key) error {
 	if p == nil || !slices.Contains(projectionTypes, p.ProjectionType) {
 		return exception.Validation("One or more parameter values were invalid: Unknown ProjectionType")
 	}
@@ -143,26 +143,4 @@ func (ix *index) checkSizes(it attribute.Item) error {
 	}
 
 	return nil
-}
-
-func (ix *index) describe(t *table) types.GlobalSecondaryIndexDescription {
-	d := types.GlobalSecondaryIndexDescription{
-		IndexName: &ix.name, IndexArn: new(t.arn() + "/index/" + ix.name), IndexStatus: types.IndexStatusActive,
-		ItemCount: new(int64(0)), IndexSizeBytes: new(int64(0)),
-	}
-
-	for _, definition := range t.input.GlobalSecondaryIndexes {
-		if *definition.IndexName == ix.name {
-			d.KeySchema, d.Projection = definition.KeySchema, definition.Projection
-		}
-	}
-
-	for _, it := range t.items {
-		if entry := ix.entry(it); entry != nil {
-			*d.ItemCount++
-			*d.IndexSizeBytes += int64(attribute.ItemSize(entry))
-		}
-	}
-
-	return d
 }
