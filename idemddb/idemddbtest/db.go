@@ -30,7 +30,7 @@ type DB struct {
 	tables             storage.Tables
 	parsed             expression.Cache
 	statements         expression.StatementCache
-	tokens             map[string]*sentTransaction
+	tokens             tokens
 	inFlight           []*Transaction
 	requests           []Request
 	faults             []Fault
@@ -40,6 +40,12 @@ type DB struct {
 	held               []heldRequest
 	onChange           func(Change)
 	throughput         *storage.Throughput // of all tables, which Limits make
+}
+
+// heldRequest is a request that Deliver applies.
+type heldRequest struct {
+	input any
+	begun *Transaction // of a LateCommit, nil for a request that has not arrived
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -63,7 +69,7 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: storage.Tables{}, parsed: expression.Cache{}, statements: expression.StatementCache{}, tokens: map[string]*sentTransaction{}}
+	db := &DB{now: time.Now, tables: storage.Tables{}, parsed: expression.Cache{}, statements: expression.StatementCache{}, tokens: tokens{}}
 	if opts == nil {
 		opts = &Options{}
 	}

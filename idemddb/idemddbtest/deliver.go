@@ -1,16 +1,6 @@
 package idemddbtest
 
-import (
-	"context"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
-
-// heldRequest is a request that Deliver applies.
-type heldRequest struct {
-	input any
-	begun *Transaction // of a LateCommit, nil for a request that has not arrived
-}
+import "context"
 
 // Deliver applies the requests that [LateRequest] has held back, and commits the transactions that [LateCommit] has left in
 // flight, in the order in which they were sent. It returns them with their answers. It leaves out a transaction that the test has
@@ -40,19 +30,4 @@ func (db *DB) Deliver() []Request {
 	}
 
 	return delivered
-}
-
-// hold keeps a request for Deliver. A transaction that is to be committed late begins at once and sets r.
-func (db *DB) hold(in any, f Fault, r *Request) (err error) {
-	h := heldRequest{input: copyInput(in)}
-
-	if transaction, ok := h.input.(*dynamodb.TransactWriteItemsInput); ok && f == LateCommit {
-		if h.begun, err = db.begin(transaction, r); err != nil {
-			return err
-		}
-	}
-
-	db.held = append(db.held, h)
-
-	return nil
 }

@@ -6,18 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// nextFault returns the fault that Inject has for this request, or the interceptor that chooses one.
-func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
-	if len(db.faults) == 0 {
-		return None, db.intercept
-	}
-
-	f := db.faults[0]
-	db.faults = db.faults[1:]
-
-	return f, nil
-}
-
 // chooseItemFaults calls decide for each statement or part, without the lock. It returns false if the sender gave up meanwhile.
 func chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
 	if len(r.Items) == 0 || !ofCall.applies(*r) {
@@ -38,15 +26,6 @@ func chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func
 	}
 
 	return decide == nil || ctx.Err() == nil
-}
-
-// itemInterceptor returns the function that chooses the faults of the request's statements or parts.
-func (db *DB) itemInterceptor(r Request) func(context.Context, Request) Fault {
-	if r.Operation == transactWrite {
-		return db.interceptPart
-	}
-
-	return db.interceptStatement
 }
 
 // breaks reports whether the sender gets a broken connection.

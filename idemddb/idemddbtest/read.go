@@ -1,19 +1,12 @@
 package idemddbtest
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
-
-// GetItem reads an item. Reads are always consistent here. ProjectionExpression is not supported.
-func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return call[dynamodb.GetItemOutput](ctx, db, in)
-}
 
 func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemOutput, error) {
 	t, err := db.tables.Find(in.TableName)

@@ -1,17 +1,6 @@
 package idemddbtest
 
-import (
-	"context"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
-
-// Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It
-// supports FilterExpression, Limit, ExclusiveStartKey, Segment, TotalSegments, ConsistentRead, and Select without
-// SPECIFIC_ATTRIBUTES. It does not support ProjectionExpression.
-func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return call[dynamodb.ScanOutput](ctx, db, in)
-}
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, error) {
 	s, err := db.tables.Source(in.TableName, in.IndexName, in.ConsistentRead)

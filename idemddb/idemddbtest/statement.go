@@ -1,7 +1,6 @@
 package idemddbtest
 
 import (
-	"context"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,15 +13,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
-
-// BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other
-// from being applied. Statements are INSERT, UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and
-// RETURNING ALL OLD *, and SELECT * with a WHERE that has only these equalities. Values are parameters, integers or 'strings'.
-// Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists, attribute_not_exists and
-// begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no ConsumedCapacity.
-func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
-}
 
 const (
 	maxStatements = 25
@@ -205,28 +195,4 @@ func statementError(err error) *types.BatchStatementError {
 	}
 
 	return out
-}
-
-// describeStatement returns a statement as Requests lists it.
-func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
-	st := db.statements.Parse(aws.ToString(in.Statement))
-	r := Request{Operation: st.Verb, Table: storage.TableName(&st.Table), Condition: st.Where, Update: st.Action}
-
-	t, err := db.tables.Find(&st.Table)
-	if err != nil || st.Err != nil || len(in.Parameters) < len(st.Parameters) {
-		return r
-	}
-
-	values := st.ValueOf(in.Parameters)
-	r.Key = make(attribute.Item, len(t.Key))
-
-	for _, of := range [][]expression.Named{st.Attributes, st.Equalities} {
-		for _, a := range of {
-			if t.Key.Has(a.Name) && r.Key[a.Name] == nil {
-				r.Key[a.Name] = attribute.CopyValue(values(a.Value))
-			}
-		}
-	}
-
-	return r
 }

@@ -24,15 +24,6 @@ type sentTransaction struct {
 	until time.Time // ten minutes after it was done
 }
 
-// ForgetTokens makes the DB forget every ClientRequestToken, as the service does ten minutes after the transaction of the token
-// was done. A late request with such a token is then applied if its conditions hold.
-func (db *DB) ForgetTokens() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-
-	clear(db.tokens)
-}
-
 // withToken returns a transaction with its ClientRequestToken, as a copy. It returns nil for one without a token.
 func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
 	switch n := len(aws.ToString(in.ClientRequestToken)); {
@@ -45,44 +36,21 @@ func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
 	return &sentTransaction{token: *in.ClientRequestToken, items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
 }
 
-// repeats reports whether a transaction with the same token was done in the last ten minutes. It returns an error if the token
-// belongs to a transaction with other items, or to one that is in flight. As in DynamoDB Local, other settings than the items may
-// differ, and the token of a canceled transaction is free.
-func (db *DB) repeats(t *sentTransaction) (bool, error) {
-	if t == nil {
-		return false, nil
+// checkItems refuses a transaction whose items differ from those of the other transaction with its token.
+func (t *sentTransaction) checkItems(other *sentTransaction) error {
+	if !reflect.DeepEqual(other.items, t.items) {
+		return exception.TokenMismatch()
 	}
 
-	for _, tx := range db.inFlight {
-		if tx.sent != nil && tx.sent.token == t.token {
-			if !reflect.DeepEqual(tx.sent.items, t.items) {
-				return false, exception.TokenMismatch()
-			}
-
-			return false, exception.TransactionInProgress()
-		}
-	}
-
-	sent, ok := db.tokens[t.token]
-
-	switch {
-	case !ok || !db.now().Before(sent.until):
-		return false, nil
-	case !reflect.DeepEqual(sent.items, t.items):
-		return false, exception.TokenMismatch()
-	}
-
-	return true, nil
+	return nil
 }
 
-// remember keeps a transaction that is done and has a token, and removes those whose ten minutes are over.
-func (db *DB) remember(t *sentTransaction) {
-	if t == nil {
-		return
-	}
+// tokens are the transactions with a token that were done, by their tokens.
+type tokens map[string]*sentTransaction
 
-	now := db.now()
-	maps.DeleteFunc(db.tokens, func(_ string, sent *sentTransaction) bool { return !now.Before(sent.until) })
+// remember keeps a transaction that is done and has a token, and removes those whose ten minutes are over.
+func (ts tokens) remember(t *sentTransaction, now time.Time) {
+	maps.DeleteFunc(ts, func(_ string, sent *sentTransaction) bool { return !now.Before(sent.until) })
 	t.until = now.Add(tokenLifetime)
-	db.tokens[t.token] = t
+	ts[t.token] = t
 }

@@ -31,26 +31,6 @@ type Transaction struct {
 	committed []bool            // of the writes
 }
 
-// Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write
-// conflicts with it. If the transaction is not possible, Begin returns the error of the service. It is not a request, so that no
-// fault happens to it and [DB.Requests] does not list it.
-func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-
-	r := db.describe(in)
-
-	return db.begin(in, &r)
-}
-
-// InFlight returns the transactions that hold items and can be committed, in the order in which they began.
-func (db *DB) InFlight() []*Transaction {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-
-	return slices.DeleteFunc(slices.Clone(db.inFlight), func(tx *Transaction) bool { return tx.canceled != nil })
-}
-
 // Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its
 // ClientRequestToken counts from now on. Commit has no effect on a transaction that has ended.
 func (tx *Transaction) Commit() {
@@ -141,7 +121,10 @@ func (tx *Transaction) commit() {
 	}
 
 	tx.end()
-	tx.db.remember(tx.sent)
+
+	if tx.sent != nil {
+		tx.db.tokens.remember(tx.sent, tx.db.now())
+	}
 }
 
 func (tx *Transaction) commitItem(index int) {
@@ -154,19 +137,6 @@ func (tx *Transaction) isInFlight() bool { return slices.Contains(tx.db.inFlight
 
 func (tx *Transaction) end() {
 	tx.db.inFlight = slices.DeleteFunc(tx.db.inFlight, func(other *Transaction) bool { return other == tx })
-}
-
-// holds reports whether a transaction in flight holds this item.
-func (db *DB) holds(t *storage.Table, id string) bool {
-	for _, tx := range db.inFlight {
-		for i, w := range tx.writes {
-			if !tx.committed[i] && w.Table == t && w.ID == id {
-				return true
-			}
-		}
-	}
-
-	return false
 }
 
 // output returns the answer to the transaction.

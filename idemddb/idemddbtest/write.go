@@ -1,8 +1,6 @@
 package idemddbtest
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -10,21 +8,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
 )
-
-// UpdateItem changes an item, or makes it if there is none.
-func (db *DB) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	return call[dynamodb.UpdateItemOutput](ctx, db, in)
-}
-
-// PutItem writes a whole item, in place of the one with its key.
-func (db *DB) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return call[dynamodb.PutItemOutput](ctx, db, in)
-}
-
-// DeleteItem deletes an item. If there is none, that is no error.
-func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	return call[dynamodb.DeleteItemOutput](ctx, db, in)
-}
 
 func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.UpdateItemOutput, error) {
 	if in.AttributeUpdates != nil || in.Expected != nil {
