@@ -18,9 +18,14 @@ import (
 type PaymentTables struct {
 	Records string // what was done
 	Ledger  string // accounts and entries
+
+	// Announces says that each payment is announced, too: its record holds the body until the announcement is sent. A target that
+	// accepts each message at once stands for the queue, as in the measurements of the library. What a crash leaves in a record is
+	// not sent by anybody.
+	Announces bool
 }
 
-// Payments does what functions/payments does, but for the announcement: one transaction for each message, one message after the
+// Payments does what functions/payments does, but for the announcement if tables do not ask for it: one transaction for each message, one message after the
 // other. The transaction makes a record, which must be new, adds the amount to the account and books an entry. If the record is
 // there, the message is a duplicate and done. If another transaction is in the way, Payments waits and sends it again, with the
 // pauses of the SDK's own retries (full jitter from 25 ms on), until ctx ends. It calls ended for each message that is done; nil
@@ -34,7 +39,16 @@ func Payments(
 			return errors.New("handwritten: the message is no payment")
 		}
 
-		err := commit(ctx, client, tables.Records, "payments#"+paid.ID, tables.effects(paid))
+		record := newRecord("payments#" + paid.ID)
+		if tables.Announces {
+			record["outbox"] = stringValue(m.Body)
+		}
+
+		isNew, err := commit(ctx, client, tables.Records, record, tables.effects(paid))
+		if err == nil && isNew && tables.Announces {
+			err = removeOutbox(ctx, client, tables.Records, record["pk"])
+		}
+
 		if err == nil && ended != nil {
 			ended(m)
 		}
@@ -43,12 +57,27 @@ func Payments(
 	})
 }
 
+// removeOutbox writes down that the announcement of a record is sent.
+func removeOutbox(ctx context.Context, client *dynamodb.Client, records string, id types.AttributeValue) error {
+	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &records, Key: map[string]types.AttributeValue{"pk": id},
+		UpdateExpression: new("REMOVE outbox"), ConditionExpression: new("attribute_exists(outbox)"),
+	})
+	if err != nil {
+		return fmt.Errorf("handwritten: removal: %w", err)
+	}
+
+	return nil
+}
+
 // Transactions handles each message as Payments does, with other effects, and this many messages at a time.
 func Transactions(
 	client *dynamodb.Client, records string, workers int, effects func(events.SQSMessage) []types.TransactWriteItem,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return each(workers, func(ctx context.Context, m events.SQSMessage) error {
-		return commit(ctx, client, records, "bench#"+m.EventSourceARN+"/"+m.MessageId, effects(m))
+		_, err := commit(ctx, client, records, newRecord("bench#"+m.EventSourceARN+"/"+m.MessageId), effects(m))
+
+		return err
 	})
 }
 
@@ -63,39 +92,44 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// commit writes a new record together with the effects. It returns nil also if the record is there.
-func commit(ctx context.Context, client *dynamodb.Client, records, id string, effects []types.TransactWriteItem) error {
+// newRecord returns the record of work that is done.
+func newRecord(id string) map[string]types.AttributeValue {
 	now := time.Now()
 
-	record := types.TransactWriteItem{Put: &types.Put{
-		TableName: &records,
-		Item: map[string]types.AttributeValue{
-			"pk": stringValue(id), "st": stringValue("COMPLETED"),
-			"done": numberValue(now.UnixMilli()), "exp": numberValue(now.Add(retention).Unix()),
-		},
-		ConditionExpression: new("attribute_not_exists(pk)"),
+	return map[string]types.AttributeValue{
+		"pk": stringValue(id), "st": stringValue("COMPLETED"),
+		"done": numberValue(now.UnixMilli()), "exp": numberValue(now.Add(retention).Unix()),
+	}
+}
+
+// commit writes a new record together with the effects. It returns false and no error if the record is there.
+func commit(
+	ctx context.Context, client *dynamodb.Client, records string, record map[string]types.AttributeValue, effects []types.TransactWriteItem,
+) (isNew bool, err error) {
+	put := types.TransactWriteItem{Put: &types.Put{
+		TableName: &records, Item: record, ConditionExpression: new("attribute_not_exists(pk)"),
 	}}
-	items := append([]types.TransactWriteItem{recordIndex: record}, effects...)
+	items := append([]types.TransactWriteItem{recordIndex: put}, effects...)
 
 	for limit := firstPause; ; limit = min(2*limit, longestPause) {
 		_, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
 		if err == nil {
-			return nil
+			return true, nil
 		}
 
 		canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
 		if ok && reasonAt(canceled, recordIndex) == "ConditionalCheckFailed" {
-			return nil
+			return false, nil
 		}
 
 		if !ok || !inConflict(canceled) {
-			return fmt.Errorf("handwritten: commit: %w", err)
+			return false, fmt.Errorf("handwritten: commit: %w", err)
 		}
 
 		select {
 		case <-time.After(rand.N(limit)): //nolint:gosec // jitter is no secret
 		case <-ctx.Done():
-			return fmt.Errorf("handwritten: commit: %w", ctx.Err())
+			return false, fmt.Errorf("handwritten: commit: %w", ctx.Err())
 		}
 	}
 }

@@ -28,13 +28,15 @@ func TestMain(m *testing.M) {
 func TestBothSidesAreMeasured(t *testing.T) {
 	t.Parallel()
 
-	for name, accounts := range map[string]int{"on few accounts": 2, "on an account each": 0} {
+	for name, s := range map[string]settings{
+		"on few accounts": {accounts: 2}, "on an account each": {}, "with announcements": {accounts: 2, announce: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			var out strings.Builder
 
-			s := settings{accounts: accounts, processes: 2, payments: 20, twice: 40, batch: 5, seed: 1, rounds: 1}
+			s.processes, s.payments, s.twice, s.batch, s.seed, s.rounds = 2, 20, 40, 5, 1, 1
 			if err := run(t.Context(), &out, s); err != nil {
 				t.Fatal(err)
 			}

@@ -3,12 +3,13 @@
 //	make hot                             ten accounts
 //	make hot FLAGS='-accounts 1'         one account that all workers write to
 //	make hot FLAGS='-accounts 0'         an account for each payment
+//	make hot FLAGS=-announce             both sides announce each payment
 //	make hot FLAGS='-accounts 0 -twice 5 -payments 1000'   of which five in a hundred are delivered twice
 //
 // Each side has worker processes of its own, which take batches of payments from one queue. Every payment, or with -twice some of
 // them, is delivered twice, in a shuffled order. The workers of the library are functions/payments: its ledger, and
 // lambdawrap.SQS with its options; its announcements go to a sender that accepts each of them. Those by hand are
-// handwritten.Payments, which announces nothing. This process serves DynamoDB's protocol from the in-memory engine, and the
+// handwritten.Payments, which announces nothing but with -announce. This process serves DynamoDB's protocol from the in-memory engine, and the
 // queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in DynamoDB, a
 // transaction holds its items for that time, and other transactions of these items are canceled. With -extra transactions take
 // longer, so that more of them meet.
@@ -46,6 +47,16 @@ type settings struct {
 	extra     time.Duration
 	seed      uint64
 	rounds    int
+	announce  bool // also by hand
+}
+
+// other returns the side that the library is compared with.
+func (s settings) other() string {
+	if s.announce {
+		return byHandAnnounce
+	}
+
+	return byHand
 }
 
 // workArgument makes this program a worker.
@@ -67,6 +78,7 @@ func main() {
 	flag.DurationVar(&s.extra, "extra", 0, "that each transaction takes beyond its 2 to 6 ms")
 	flag.Uint64Var(&s.seed, "seed", 1, "of the order of deliveries, the amounts and the times of transactions")
 	flag.IntVar(&s.rounds, "rounds", 5, "how often each side is measured")
+	flag.BoolVar(&s.announce, "announce", false, "by hand, too, each payment is announced, which is a write more")
 	flag.Parse()
 
 	exit(run(context.Background(), os.Stdout, s))
@@ -96,7 +108,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 	for round := range s.rounds {
 		load := newLoad(s, s.seed+uint64(round))
 
-		for _, side := range sides {
+		for _, side := range []string{library, s.other()} {
 			f, err := measure(ctx, s, side, load)
 			if err != nil {
 				return fmt.Errorf("%s, round %d, seed %d: %w", side, round+1, load.seed, err)

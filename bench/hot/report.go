@@ -41,13 +41,18 @@ func report(out io.Writer, s settings, all map[string][]figures) error {
 		accounts = "an account for each payment"
 	}
 
-	if _, err := fmt.Fprintf(out, "%s; %d payments, %d %% of them twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds\n\n%-24s%12s%12s%20s\n",
-		accounts, s.payments, s.twice, s.processes, s.batch, s.latency, s.seed, s.rounds, "", library, byHand, library+" : "+byHand); err != nil {
+	announced := ""
+	if s.announce {
+		announced = "; both sides announce each payment"
+	}
+
+	if _, err := fmt.Fprintf(out, "%s; %d payments, %d %% of them twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds%s\n\n%-24s%12s%12s%20s\n",
+		accounts, s.payments, s.twice, s.processes, s.batch, s.latency, s.seed, s.rounds, announced, "", library, byHand, library+" : "+byHand); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 
 	for _, r := range rows {
-		x, y := median(all[library], r.value), median(all[byHand], r.value)
+		x, y := median(all[library], r.value), median(all[s.other()], r.value)
 
 		ratio := "-"
 		if y > 0 {

@@ -25,11 +25,10 @@ import (
 
 // The two sides.
 const (
-	library = "library"
-	byHand  = "by hand"
+	library        = "library"
+	byHand         = "by hand"
+	byHandAnnounce = "by hand, with announcements"
 )
-
-var sides = []string{library, byHand}
 
 // result is the answer to a batch.
 type result struct {
@@ -88,8 +87,8 @@ func (w *worker) open(ctx context.Context, side string) error {
 		return fmt.Errorf("configuration: %w", err)
 	}
 
-	if side == byHand {
-		tables := handwritten.PaymentTables{Records: recordTable, Ledger: ledgerTable}
+	if side != library {
+		tables := handwritten.PaymentTables{Records: recordTable, Ledger: ledgerTable, Announces: side == byHandAnnounce}
 		w.invoke = handwritten.Payments(dynamodb.NewFromConfig(cfg), tables, w.ended)
 
 		return nil
