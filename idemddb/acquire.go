@@ -42,10 +42,10 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		panic(nilStore)
 	}
 
-	group := s.engine.GroupOf(ctx)
-	group.Arrive()
+	caller := s.engine.Caller(ctx)
+	caller.Group.Arrive()
 
-	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
+	defer func() { claim.join(caller) }() // also if the client panics or ends the goroutine: then there is no claim
 
 	if opts == nil {
 		opts = &ClaimOptions{}
@@ -59,12 +59,12 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
-	a, err := s.newAcquisition(ctx, group, key, opts)
+	a, err := s.newAcquisition(ctx, caller, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	switch within, _ := engine.Of(ctx).Work.(*running); {
+	switch within, _ := caller.Invocation.Work.(*running); {
 	case within != nil && a.refuseNested(ctx, within):
 	case a.cached():
 	default:
@@ -90,9 +90,8 @@ type acquisition struct {
 	protocol.Claiming
 
 	store       *Store
-	group       *engine.Group // nil for none
+	caller      engine.Caller
 	key         string
-	deadline    time.Time // bounds the lease; zero for none
 	redelivered bool
 	skipResult  bool
 	answers     int // of the group, when this claim began
@@ -118,7 +117,7 @@ var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is ne
 // its result, unless the caller does not need it.
 func (a *acquisition) useRecord(ctx context.Context) {
 	if a.unsentRecord != nil {
-		if err := a.store.newDelivering(a.group, a.key, a.Partition, a.unsentRecord).deliverLeft(ctx); err != nil {
+		if err := a.store.newDelivering(a.caller.Group, a.key, a.Partition, a.unsentRecord).deliverLeft(ctx); err != nil {
 			a.record, a.err = nil, err
 		}
 	}
@@ -155,17 +154,16 @@ func (a *acquisition) cached() bool {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, key string, opts *ClaimOptions) (*acquisition, error) {
-	token, bound := newToken(requestID(ctx)), engine.LeaseBound(ctx)
+func (s *Store) newAcquisition(ctx context.Context, caller engine.Caller, key string, opts *ClaimOptions) (*acquisition, error) {
+	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
 		Claiming: protocol.Claiming{
 			Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
-			Table:    s.records, Stamp: s.stamps(bound),
+			Table:    s.records, Stamp: s.stamps(caller.LeaseBound),
 		},
-		store: s, group: group, key: key,
-		deadline: bound, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+		store: s, caller: caller, key: key, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
 
@@ -197,14 +195,14 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy,
 }
 
 // join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
-func (c *Claim) join(group *engine.Group) {
+func (c *Claim) join(caller engine.Caller) {
 	if c == nil {
-		group.Leave()
+		caller.Group.Leave()
 
 		return
 	}
 
-	c.group, c.member = group, group != nil
+	c.caller, c.member = caller, caller.Group != nil
 }
 
 // sendClaim sends the claim and what its answer requires: a second request, or an extension of a lease that is short. If p has no
@@ -214,18 +212,18 @@ func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 	w := a.write(*p, &a.Claiming)
 
 	if p.End.IsZero() {
-		p.End, a.answers = a.group.Patience(ctx, a.store.opts.ClaimPatience)
+		p.End, a.answers = a.caller.Group.Patience(ctx, a.store.opts.ClaimPatience)
 		w.Policy = *p
 	}
 
 	if err := a.store.engine.Send(ctx, w); err != nil {
-		a.group.Answered(!wire.IsTransient(err), a.answers)
+		a.caller.Group.Answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return
 	}
 
-	a.group.Answered(true, a.answers)
+	a.caller.Group.Answered(true, a.answers)
 
 	if a.conclude(a.Answer); a.err != nil {
 		a.follow(ctx, *p, a.recreate)
@@ -294,7 +292,7 @@ func (a *acquisition) answerWith(rec *record.Stored) {
 
 // write returns the write of an operation on the record that is claimed.
 func (a *acquisition) write(p planner.Policy, op engine.Operation) engine.Write {
-	return engine.Write{Operation: op, Policy: p, Key: a.key, Record: a.Partition, Group: a.group}
+	return engine.Write{Operation: op, Policy: p, Key: a.key, Record: a.Partition, Group: a.caller.Group}
 }
 
 // ensureLease extends a lease that is short, once. It returns false if the claim is lost or its lease is over.
@@ -303,7 +301,7 @@ func (a *acquisition) ensureLease(ctx context.Context, p planner.Policy) bool {
 		return true
 	}
 
-	_, err := a.claim.lengthen(ctx, a.deadline, p)
+	_, err := a.claim.lengthen(ctx, a.caller.LeaseBound, p)
 
 	return err == nil && a.claim.left() > 0
 }

@@ -55,7 +55,7 @@ type ClaimOptions struct {
 type Claim struct {
 	held        protocol.Held
 	store       *Store
-	group       *engine.Group // of the writes that settle it; nil for none
+	caller      engine.Caller // that claimed it; the writes that settle it are of its Group
 	key         string
 	fingerprint string // as stored
 	skipResult  bool

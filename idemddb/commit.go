@@ -89,7 +89,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, e)
 	}
 
-	if c.group != nil && !c.redelivered {
+	if c.caller.Group != nil && !c.redelivered {
 		write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 		defer cancel()
 
@@ -109,7 +109,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if c.isMember {
-		defer c.group.Leave()
+		defer c.caller.Group.Leave()
 	}
 
 	c.useRecord(ctx)
@@ -138,7 +138,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		opts = &ClaimOptions{}
 	}
 
-	a, err := s.newAcquisition(ctx, s.engine.GroupOf(ctx), key, opts)
+	a, err := s.newAcquisition(ctx, s.engine.Caller(ctx), key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}
@@ -185,9 +185,9 @@ func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Dura
 func (c *committing) applied() {
 	c.store.targets.Expect(c.done.Outbox)
 
-	if c.group != nil && len(c.done.Outbox) > 0 {
+	if c.caller.Group != nil && len(c.done.Outbox) > 0 {
 		c.isMember = true
-		c.group.Join()
+		c.caller.Group.Join()
 	}
 }
 
@@ -257,7 +257,7 @@ func (c *committing) after(ctx context.Context) error {
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.Token
 
-		if err := c.store.newDelivering(c.group, c.key, c.Partition, &c.done).deliver(ctx); err != nil {
+		if err := c.store.newDelivering(c.caller.Group, c.key, c.Partition, &c.done).deliver(ctx); err != nil {
 			return err
 		}
 	}

@@ -263,7 +263,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	defer cancel()
 
 	err = c.store.engine.Send(write, engine.Write{
-		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large, IsLast: isLast,
+		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, IsAlone: with.large, IsLast: isLast,
 	})
 	if (err != nil || f.IsRefused) && !with.matches(ctx, f) {
 		return c.refusal(write, verbs[with.kind], f.Found, cmp.Or(c.store.explain(err), refusalOf(f)))
@@ -305,7 +305,7 @@ func (c *Claim) end(as Kind) {
 // leave ends the claim's membership in its group with its first settlement.
 func (c *Claim) leave() {
 	if c.endMembership() {
-		c.group.Leave()
+		c.caller.Group.Leave()
 	}
 }
 

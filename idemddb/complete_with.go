@@ -63,7 +63,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	j := &jointWrite{token: done.Tx, source: &completion{c, &done, e}}
 
 	switch err := c.sendCommit(write, j, engine.Write{
-		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, Joint: e.joint(result),
+		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, Joint: e.joint(result),
 		Retried: func(ctx context.Context) { c.extendInLine(ctx, bound) },
 	}); {
 	case err != nil:
@@ -176,7 +176,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 
 	done.Token = &c.held.Token
 
-	return c.store.newDelivering(c.group, c.key, c.held.Partition, done).deliver(ctx)
+	return c.store.newDelivering(c.caller.Group, c.key, c.held.Partition, done).deliver(ctx)
 }
 
 // extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters

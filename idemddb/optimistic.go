@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
@@ -16,14 +15,14 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	if within := workOf(ctx); within != nil && c.refuseNested(ctx, within) || c.cached() {
+	if within, _ := c.caller.Invocation.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 
 		return nil, notBegun(c.record, c.err)
 	}
 
-	w.commit, w.staging, w.calls = c, &staging{store: w.store, key: key, partition: c.Partition}, engine.Of(ctx)
+	w.commit, w.staging, w.caller = c, &staging{store: w.store, key: key, partition: c.Partition}, c.caller
 
 	return w, Ending{}
 }

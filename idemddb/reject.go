@@ -23,7 +23,7 @@ import (
 // stands beside condClaim.
 func (c *committing) reject(ctx context.Context, cause error) (*acquisition, error) {
 	a := c.acquisition
-	a.group = nil
+	a.caller.Group = nil
 
 	if a.store.opts.Trace != nil {
 		a.askTrace(ctx)

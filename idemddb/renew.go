@@ -235,7 +235,7 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 	var lease time.Time
 
 	found, err := s.fenced(ctx, engine.Write{
-		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
 	}, func() protocol.Write {
 		now := s.stamps(deadline)()
 		lease = now.Lease

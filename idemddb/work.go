@@ -16,8 +16,8 @@ type Work struct {
 	*staging
 
 	store  *Store
-	claim  *Claim             // nil without a claim
-	calls  *engine.Invocation // of which the work is a part
+	claim  *Claim        // nil without a claim
+	caller engine.Caller // that began it
 	commit *committing
 	opts   *ClaimOptions
 	stop   func() // ends the renewal of the claim's lease
@@ -38,7 +38,7 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 		return nil, notBegun(rec, err)
 	}
 
-	w.claim, w.staging, w.calls = c, &c.staging, engine.Of(ctx)
+	w.claim, w.staging, w.caller = c, &c.staging, c.caller
 
 	return w, Ending{}
 }
@@ -151,8 +151,8 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 		}
 	}
 
-	if w.calls.Settling != nil {
-		w.calls.Settling(hasEffect)
+	if settling := w.caller.Invocation.Settling; settling != nil {
+		settling(hasEffect)
 	}
 
 	switch {

@@ -112,13 +112,21 @@ func settleEnd(ctx context.Context, lease time.Duration) time.Time {
 	return times.SettleBy
 }
 
-// GroupOf returns the group of the writes that are made with a context; nil if it has none, or one of another Store.
-func (e *Engine) GroupOf(ctx context.Context) *Group {
-	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok && i.Group != nil && i.Group.engine == e {
-		return i.Group
+// Caller is what a context says of a call that is made with it.
+type Caller struct {
+	Invocation *Invocation
+	Group      *Group    // of its writes; nil if the context has none, or one of another Store
+	LeaseBound time.Time // as by the function LeaseBound
+}
+
+// Caller returns what a context says of a call that is made with it.
+func (e *Engine) Caller(ctx context.Context) Caller {
+	c := Caller{Invocation: Of(ctx), LeaseBound: LeaseBound(ctx)}
+	if g := c.Invocation.Group; g != nil && g.engine == e {
+		c.Group = g
 	}
 
-	return nil
+	return c
 }
 
 // Group is what belongs together among the writes of a Store: those of one invocation. A wrapper announces what will come, so

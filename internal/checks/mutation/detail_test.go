@@ -112,8 +112,8 @@ var detailMutants = []mutant{
 	{
 		why:  "a batch is a group of another Store",
 		file: "internal/engine/invocation.go",
-		old:  `i.Group != nil && i.Group.engine == e {`,
-		new:  `i.Group != nil {`,
+		old:  `g != nil && g.engine == e {`,
+		new:  `g != nil {`,
 		pkg:  "idemddb", run: "TestABatchIsNoGroupOfAnotherStore",
 	},
 	{
