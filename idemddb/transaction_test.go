@@ -335,6 +335,8 @@ func TestABackendThatNeverSendsTheConsumedCapacity(t *testing.T) {
 	})
 }
 
+// A commit that was not made has one event, which says why. An alarm on unanswered claims must not go off for a refused
+// condition.
 func TestEventsOfEffects(t *testing.T) {
 	t.Parallel()
 
@@ -361,12 +363,26 @@ func TestEventsOfEffects(t *testing.T) {
 			is(f, err, idemddb.ErrUncommitted)
 			is(f, c.CompleteWith(f.Context(), nil, items(onlyOnce("a"))), idemddb.ErrUncommitted)
 		}, []idemddb.Kind{idemddb.KindClaimed, idemddb.KindUncommitted, idemddb.KindUncommitted}},
+		"DynamoDB does not answer": {func(f *fixture) {
+			f.db.Intercept(always(idemddbtest.LostReply))
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
+		}, []idemddb.Kind{idemddb.KindUncommitted}},
+		"DynamoDB throttles it": {func(f *fixture) {
+			f.db.Intercept(always(idemddbtest.Throttle))
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
+		}, []idemddb.Kind{idemddb.KindUncommitted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				c.run(f)
 				f.events.want(f, c.want...)
+
+				for _, e := range f.events.all(idemddb.KindCompleted) {
+					if e.Attempt != 1 {
+						f.Errorf("attempt %d of work that was never claimed, want 1", e.Attempt)
+					}
+				}
 			})
 		})
 	}

@@ -65,47 +65,31 @@ func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	})
 }
 
-// The completion that the work wrote by itself was applied, though its answer was lost. Its result cannot be read now, and need
-// not be.
+// The completion that the work wrote by itself was applied, though its answer was lost. It is not that of another worker: the value
+// is that of the work. Its result need not be read, and cannot be in one of the cases.
 func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	t.Parallel()
 
-	kept := &shelf{OnGet: func() error { return errClosed }}
-	bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
-		value, err := f.do(nil, func(ctx context.Context) (string, error) {
-			c, _ := idemddb.FromContext(ctx)
-			f.db.Intercept(always(idemddbtest.LostReply))
-			is(f, c.Complete(ctx, large("a")), idemddb.ErrUnrecorded)
-			f.db.Intercept(nil)
+	for name, result := range map[string][]byte{"in the record": []byte(`"early"`), "not readable": large("a")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Results: &shelf{OnGet: func() error { return errClosed }}}, func(f *fixture) {
+				value, err := f.do(nil, func(ctx context.Context) (string, error) {
+					c, _ := idemddb.FromContext(ctx)
+					f.db.Intercept(always(idemddbtest.LostReply))
+					is(f, c.Complete(ctx, result), idemddb.ErrUnrecorded)
+					f.db.Intercept(nil)
 
-			return "receipt", nil
+					return "receipt", nil
+				})
+				must(f, err)
+
+				if value != "receipt" {
+					f.Errorf("got %q", value)
+				}
+			})
 		})
-		must(f, err)
-
-		if value != "receipt" {
-			f.Errorf("got %q", value)
-		}
-	})
-}
-
-// The completion that the work wrote by itself is not that of another worker: the value is that of the work.
-func TestTheRecordOfTheOwnCompletionIsNoAnswer(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		value, err := f.do(nil, func(ctx context.Context) (string, error) {
-			c, _ := idemddb.FromContext(ctx)
-			f.db.Intercept(always(idemddbtest.LostReply))
-			is(f, c.Complete(ctx, []byte(`"early"`)), idemddb.ErrUnrecorded)
-			f.db.Intercept(nil)
-
-			return "receipt", nil
-		})
-		must(f, err)
-
-		if value != "receipt" {
-			f.Errorf("got %q", value)
-		}
-	})
+	}
 }
 
 // A wrapper writes the error into its log.

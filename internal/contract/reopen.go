@@ -18,6 +18,9 @@ var reopenCases = []testCase{
 			}
 		})
 
+		h.claim(s, "held")
+		h.unchanged("held", func() { h.must(s.Reopen(h.Context(), "held")) })
+
 		if err := s.Reopen(h.Context(), "none"); !errors.Is(err, idemddb.ErrNoRecord) || h.item("none") != nil {
 			h.Errorf("reopening a key without a record: error %v, record %v", err, h.item("none"))
 		}

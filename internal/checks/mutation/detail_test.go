@@ -7,7 +7,7 @@ var detailMutants = []mutant{
 		file: "idemddb/commit.go",
 		old:  `Attempt: 1, Err: c.omitted`,
 		new:  `Err: c.omitted`,
-		pkg:  "idemddb", run: "TestACommitHasOneEvent",
+		pkg:  "idemddb", run: "TestEventsOfEffects/committed",
 	},
 	{
 		why:  "a claim that was withdrawn and is made anew does not name its request",
