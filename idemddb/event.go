@@ -28,13 +28,17 @@ const (
 	KindUncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
 	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
 	KindConflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
-	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep sends it; Err names it, its target and the cause
+	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet, and the sweep sends it; Err names it and the cause
 	KindSent          Kind = "sent"           // all messages of a completed record are sent
 	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
-	KindUnshared      Kind = "unshared"       // requests are not shared from now on: for five minutes, or always if New says so; or records are not read before their transactions, for five minutes; see Err
-	KindPanicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
-	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then only what becomes of effects that are written without a record
+	KindUnshared      Kind = "unshared"       // requests are not shared, or records not read before transactions, for five minutes; see Err
+
+	// Options.Trace panicked, and the claim goes on without it; or a renewal did, and its work is cancelled. See Err.
+	KindPanicked Kind = "panicked"
+
+	// IDEMDDB_DISABLED is set. It is emitted once. Other events then say only what becomes of effects that are written without a record.
+	KindDisabled Kind = "disabled"
 )
 
 // Event is something that happened to a key, for metrics and alarms. KindFenced and KindUnrecorded deserve an alarm. An event

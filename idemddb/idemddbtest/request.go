@@ -18,15 +18,26 @@ type Request struct {
 	Table     string                          // "" for a transaction and a call of statements
 	Index     string                          // IndexName of a Query or a Scan; "" for the table itself
 	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
-	Condition string                          // ConditionExpression; for a statement the text after WHERE, for a Query KeyConditionExpression, for a Scan FilterExpression
-	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
-	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT, UPDATE or SELECT)
+
+	// Condition is ConditionExpression; for a statement the text after WHERE, for a Query KeyConditionExpression, for a Scan
+	// FilterExpression.
+	Condition string
+
+	Update string // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
+
+	// Items are the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT,
+	// UPDATE or SELECT).
+	Items []Request
 
 	WriteUnits int     // write units that were consumed; a refused condition consumes them, too
 	ReadUnits  float64 // read units that were consumed
 	Refused    bool    // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
-	Err        error   // the error of the service, unwrapped, or of a statement's response, or why [Limits] throttle a part of a transaction; nil for a success and if nothing was applied
-	Fault      Fault   // the fault that was injected; the sender then did not get Err, or not all of it
+
+	// Err is the error of the service, unwrapped, or of a statement's response, or why [Limits] throttle a part of a transaction. It
+	// is nil for a success, and if nothing was applied.
+	Err error
+
+	Fault Fault // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
 func (r Request) clone() Request {

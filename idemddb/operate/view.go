@@ -18,7 +18,7 @@ type Status string
 // The statuses of a record.
 const (
 	Held      Status = "held"      // a worker has claimed the key, and its lease is not over
-	Stuck     Status = "stuck"     // the lease of the worker ran out: it died or is late; the next claim takes the key over, or fails it: View.NoTakeover
+	Stuck     Status = "stuck"     // the lease of the worker ran out; the next claim takes the key over or, with View.NoTakeover, fails it
 	Released  Status = "released"  // the claim was given back; the next claim has the key
 	Completed Status = "completed" // the work is done; claims are answered from the record
 	Failed    Status = "failed"    // the key ended for good; claims are refused
@@ -56,7 +56,7 @@ type View struct {
 
 	Result        []byte `json:"-"`                        // it may hold what should not be shown
 	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of a large one
-	ResultName    string `json:"result_name,omitempty"`    // of a large one, which is kept beside the record, or in idemddb.Options.Results; see Records.Result
+	ResultName    string `json:"result_name,omitempty"`    // of a large one, which is kept outside of the record; see Records.Result
 	ResultOmitted bool   `json:"result_omitted,omitempty"` // the work had a result that was not kept
 	ResultSealed  bool   `json:"result_sealed,omitempty"`  // by idemddb.Options.Codec: Result is nil, and ResultBytes is the length of what is stored
 

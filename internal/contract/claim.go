@@ -106,7 +106,9 @@ var claimCases = []testCase{
 		}
 
 		h.equal("att", h.number("k", "att"), int64(1))
-		h.must(h.claim(h.store(), "k").Release(h.Context(), nil)) // the work of this attempt began and looked for earlier effects, so the next claim is no takeover
+
+		// The work of this attempt began and looked for earlier effects, so the next claim is no takeover.
+		h.must(h.claim(h.store(), "k").Release(h.Context(), nil))
 		h.equal("Takeover", h.claim(h.store(), "k").Takeover(), false)
 	}},
 	{name: "the fencing token rises across the deletion of the record", check: func(h *harness) {

@@ -24,8 +24,12 @@ const (
 
 // Answer is the answer to one try of a write.
 type Answer struct {
-	Outcome  Outcome
-	Item     Item  // if it was applied: as it is now, for an UpdateItem, and as it was before, for a statement that returns it; if refused: what refused it
+	Outcome Outcome
+
+	// Item is the one that refused the try. If it was applied: the item as it is now, for an UpdateItem, and as it was before, for a
+	// statement that returns it.
+	Item Item
+
 	Err      error // nil if it was applied
 	IsShared bool  // it was a statement of a shared request
 
