@@ -167,42 +167,6 @@ func TestAResultThatIsNotOpenedInTimeIsNotCorrupt(t *testing.T) {
 	}
 }
 
-// The work is done, so the key is completed without its result.
-func TestAResultThatCannotBeSealedIsOmitted(t *testing.T) {
-	t.Parallel()
-
-	for name, failure := range map[string]func(context.Context, idemddb.Sealed) error{
-		"denied": func(context.Context, idemddb.Sealed) error { return errDenied },
-		"panics": func(context.Context, idemddb.Sealed) error { panic("as the test says") },
-		"hangs":  func(ctx context.Context, _ idemddb.Sealed) error { <-ctx.Done(); return ctx.Err() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachSealed(t, idemddb.Options{}, func(f *fixture, codec *vault, _ *shelf, complete func([]byte) error) {
-				codec.onSeal = failure
-				begun := time.Now()
-
-				if err := complete(secret(1)); err != nil {
-					if is(f, err, idemddb.ErrTooLarge); !isDone(err) || strings.Contains(err.Error(), "too large") {
-						f.Errorf("%v", err)
-					}
-				}
-
-				if took := time.Since(begun); took > 6*time.Second {
-					f.Errorf("it took %v", took)
-				}
-
-				if got := replay(f, f.store, "k"); !got.ResultOmitted || got.Result != nil {
-					f.Errorf("replayed %+v, want an omitted result", got)
-				}
-
-				f.completedWithout(idemddb.ErrTooLarge)
-				f.events.noMarker(f)
-			})
-		})
-	}
-}
-
 // Seal and Put together must leave time for the completion.
 func TestSealingAndPuttingLeaveAQuarterOfTheLease(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func eachCompletion(
 	}
 }
 
-// The effect has happened, so the key is completed also without its result.
+// The effect has happened, so the key is completed also without its result, whether Options.Results or the codec fails.
 func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	t.Parallel()
 
@@ -99,40 +99,48 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 		},
 	}
 
-	for name, failure := range failures {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
-				kept.OnPut = failure
-				begun := time.Now()
+	omits := func(t *testing.T, opts idemddb.Options, failsToPut func(context.Context) error, result []byte) {
+		t.Helper()
+		t.Parallel()
+		eachCompletion(t, opts, func(f *fixture, kept *shelf, complete func([]byte) error) {
+			kept.OnPut = failsToPut
+			begun := time.Now()
 
-				if err := complete(large("a")); err != nil || !strings.Contains(f.Name(), "/Do") {
-					is(f, err, idemddb.ErrTooLarge)
+			if err := complete(result); err != nil || !strings.Contains(f.Name(), "/Do") {
+				is(f, err, idemddb.ErrTooLarge)
 
-					if !isDone(err) {
-						f.Errorf("%v counts as not done", err)
-					}
+				if !isDone(err) || opts.Codec != nil && strings.Contains(err.Error(), "too large") {
+					f.Errorf("%v counts as not done, or says that a result which is not sealed is too large", err)
 				}
+			}
 
-				if took := time.Since(begun); took > 6*time.Second {
-					f.Errorf("it took %v", took)
-				}
+			if took := time.Since(begun); took > 6*time.Second {
+				f.Errorf("it took %v", took)
+			}
 
-				if got := replay(f, f.store, "k"); !got.ResultOmitted || got.Result != nil {
-					f.Errorf("replayed %+v, want an omitted result", got)
-				}
+			if got := replay(f, f.store, "k"); !got.ResultOmitted || got.Result != nil {
+				f.Errorf("replayed %+v, want an omitted result", got)
+			}
 
-				if _, ok := recordOf(f.db, "k")["res"].(*types.AttributeValueMemberNULL); !ok {
-					f.Errorf("the record has %T, want the mark of an omitted result", recordOf(f.db, "k")["res"])
-				}
+			if _, ok := recordOf(f.db, "k")["res"].(*types.AttributeValueMemberNULL); !ok {
+				f.Errorf("the record has %T, want the mark of an omitted result", recordOf(f.db, "k")["res"])
+			}
 
-				f.completedWithout(idemddb.ErrTooLarge)
+			f.completedWithout(idemddb.ErrTooLarge)
 
-				if n := len(f.db.Items("records")); n == 2 {
-					happened(f, f.db, "e", 1)
-				}
-			})
+			if n := len(f.db.Items("records")); n == 2 {
+				happened(f, f.db, "e", 1)
+			}
+
+			f.events.noMarker(f)
 		})
+	}
+
+	for name, failure := range failures {
+		seals := &vault{keys: []string{"a"}, onSeal: func(ctx context.Context, _ idemddb.Sealed) error { return failure(ctx) }}
+
+		t.Run(name, func(t *testing.T) { omits(t, idemddb.Options{}, failure, large("a")) })
+		t.Run("sealing: "+name, func(t *testing.T) { omits(t, idemddb.Options{Codec: seals}, nil, secret(1)) })
 	}
 }
 

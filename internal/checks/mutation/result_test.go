@@ -62,7 +62,7 @@ var resultMutants = []mutant{
 		file: "idemddb/seal.go",
 		old:  `return omittedValue, &unsealedError{err}`,
 		new:  `return nil, &unsealedError{err}`,
-		pkg:  "idemddb", run: "TestAResultThatCannotBeSealedIsOmitted",
+		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/sealing",
 	},
 	{
 		why:  "a codec that works in place destroys what the cache holds",
