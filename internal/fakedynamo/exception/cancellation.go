@@ -22,7 +22,8 @@ func NoReason() types.CancellationReason { return types.CancellationReason{Code:
 // IsReason reports whether a reason cancels its transaction.
 func IsReason(reason types.CancellationReason) bool { return *reason.Code != none }
 
-// ConditionReason returns the reason of a write whose condition does not hold. The item is nil if the request does not ask for it.
+// ConditionReason returns the reason of a write whose condition does not hold. The item is nil if the request does not ask for
+// it.
 func ConditionReason(it map[string]types.AttributeValue) types.CancellationReason {
 	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	reason.Item = it

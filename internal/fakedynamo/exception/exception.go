@@ -19,7 +19,8 @@ func TableNotFound() error {
 	return &types.ResourceNotFoundException{Message: new("Cannot do operations on a non-existent table")}
 }
 
-// ConditionFailed returns the error of a write whose condition does not hold. The item is nil if the request does not ask for it.
+// ConditionFailed returns the error of a write whose condition does not hold. The item is nil if the request does not ask for
+// it.
 func ConditionFailed(it map[string]types.AttributeValue) error {
 	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: it}
 }

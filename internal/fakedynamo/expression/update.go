@@ -96,33 +96,45 @@ func (b *Binding) Apply(u *Update, before attribute.Item) (attribute.Item, error
 		removals = append(removals, change{path: p.Resolved(b.Names)})
 	}
 
-	for _, a := range u.adds {
-		p := a.path.Resolved(b.Names)
-
-		v, err := add(p.Lookup(before), b.Values[a.value.Op])
-		if err != nil {
-			return nil, err
-		}
-
-		changes = append(changes, change{p, v})
+	added, err := b.combine(u.adds, before, add)
+	if err != nil {
+		return nil, err
 	}
 
-	for _, a := range u.deletes {
-		p := a.path.Resolved(b.Names)
-		old := p.Lookup(before)
+	reduced, err := b.combine(u.deletes, before, subtract)
+	if err != nil {
+		return nil, err
+	}
 
-		v, err := subtract(old, b.Values[a.value.Op])
-		switch {
-		case err != nil:
-			return nil, err
-		case v == nil:
-			removals = append(removals, change{path: p})
-		default:
-			changes = append(changes, change{p, v})
+	changes = append(changes, added...)
+
+	for _, c := range reduced {
+		if c.value == nil { // nothing of the set is left
+			removals = append(removals, c)
+		} else {
+			changes = append(changes, c)
 		}
 	}
 
 	return applyChanges(before, changes, removals)
+}
+
+// combine returns the changes of an ADD or a DELETE, which combines each value with the one that the item has at the path.
+func (b *Binding) combine(list []assignment, before attribute.Item, action func(old, v types.AttributeValue) (types.AttributeValue, error)) ([]change, error) {
+	changes := make([]change, len(list))
+
+	for i, a := range list {
+		p := a.path.Resolved(b.Names)
+
+		v, err := action(p.Lookup(before), b.Values[a.value.Op])
+		if err != nil {
+			return nil, err
+		}
+
+		changes[i] = change{p, v}
+	}
+
+	return changes, nil
 }
 
 // applyChanges sets values first and removes others last. An index counts in the list as it was before the update. A value that

@@ -83,8 +83,8 @@ func (tp *Throughput) ChargeWrite(w *Write, o Outcome, cost Consumption) error {
 	return nil
 }
 
-// ChargeRead takes the units of a read from the partition of a place. If it has none left, ChargeRead returns the error, and takes
-// nothing.
+// ChargeRead takes the units of a read from the partition of a place. If it has none left, ChargeRead returns the error, and
+// takes nothing.
 func (tp *Throughput) ChargeRead(at Place, units float64) error {
 	limit := tp.limits.ReadUnits
 	if limit <= 0 {

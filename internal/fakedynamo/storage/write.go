@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"slices"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
@@ -93,13 +91,18 @@ func (w *Write) identify() error {
 	return nil
 }
 
+// checkReturns refuses what an answer to this kind of write cannot carry.
 func (w *Write) checkReturns() error {
-	allowed := []types.ReturnValue{"", types.ReturnValueNone, types.ReturnValueAllOld}
-	if w.Kind == UpdateWrite {
-		allowed = append(allowed, types.ReturnValueAllNew, types.ReturnValueUpdatedOld, types.ReturnValueUpdatedNew)
+	var known bool
+
+	switch w.Returns {
+	case "", types.ReturnValueNone, types.ReturnValueAllOld:
+		known = true
+	case types.ReturnValueAllNew, types.ReturnValueUpdatedOld, types.ReturnValueUpdatedNew:
+		known = w.Kind == UpdateWrite
 	}
 
-	if !slices.Contains(allowed, w.Returns) {
+	if !known {
 		return exception.Validation("Return values set to invalid value")
 	}
 
