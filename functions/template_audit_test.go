@@ -57,9 +57,9 @@ func checkAuditMetrics(t *testing.T, cloud *fakeAWS, judged story) {
 		names = append(names, m.Name)
 	}
 
-	rows := firstColumn(readRoot(t, "docs/operations.md"), "metric of the auditor")
+	rows := firstColumn(readRoot(t, "docs/audit.md"), "metric of the auditor")
 	if diff := cmp.Diff(names, rows); diff != "" {
-		t.Errorf("docs/operations.md (-code +page):\n%s", diff)
+		t.Errorf("docs/audit.md (-code +page):\n%s", diff)
 	}
 }
 
