@@ -4,8 +4,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 // Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
 // call makes a direct request. It answers as an SDK client does that sends every request once.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
 )
 
 // copyInput copies the input of a request deeply, so that it can be used after the call has returned.

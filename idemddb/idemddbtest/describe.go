@@ -5,9 +5,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/expression"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/expression"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 // describe returns a request as Requests lists it, without its answer.

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
 const contentType = "application/x-amz-json-1.0"

@@ -3,7 +3,7 @@ package idemddbtest
 import (
 	"slices"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 // InFlight returns the transactions that hold items and can be committed, in the order in which they began.

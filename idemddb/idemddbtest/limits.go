@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 

@@ -3,7 +3,7 @@ package idemddbtest
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput, error) {

@@ -3,9 +3,9 @@ package idemddbtest
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemOutput, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
 // refusal is the error with which the service answers a request with this fault and applies nothing; nil for other faults.

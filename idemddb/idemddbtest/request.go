@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
 )
 
 // Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent:

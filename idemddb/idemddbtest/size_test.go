@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
 )
 
 // TestSizes fills random items up to what is 1,024 bytes by our count, and one more: the real engine must charge 1 and 2 units.

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 // Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
 // Expire deletes the items that DynamoDB may have deleted by now, in all tables with Time to Live: those whose attribute is a

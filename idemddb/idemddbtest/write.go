@@ -4,9 +4,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/attribute"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/exception"
-	"github.com/idemddb/go-idemddb/internal/fakedynamo/storage"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/storage"
 )
 
 func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.UpdateItemOutput, error) {
