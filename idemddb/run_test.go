@@ -20,106 +20,188 @@ func (f *fixture) run(opts *idemddb.ClaimOptions, fn runFunc) (*idemddb.Record, 
 	return idemddb.Run(f.Context(), f.store, "k", opts, fn)
 }
 
-// Each row is what one call of Run does, and what a second call gets.
+// Each row is what becomes of a key whose work does this, by Run, and by Begin and Settle, for which alone there is an Ending: a
+// wrapper that looks at Done alone never sends done work back, and never acknowledges work that is not done.
 func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 	t.Parallel()
 
-	failsWith := func(err error) func(*fixture) runFunc {
-		return func(*fixture) runFunc {
-			return func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, err }
-		}
-	}
-	settles := func(settle func(context.Context, *idemddb.Claim) error, after error) func(*fixture) runFunc {
-		return func(f *fixture) runFunc {
-			return func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
-				must(f, settle(ctx, c))
+	type work = func(ctx context.Context, f *fixture, c *idemddb.Claim) error
 
-				return nil, after
-			}
-		}
+	failsWith := func(err error) work {
+		return func(context.Context, *fixture, *idemddb.Claim) error { return err }
 	}
-	meets := func(fault idemddbtest.Fault) func(*fixture) runFunc {
-		return func(f *fixture) runFunc {
-			return func(context.Context, *idemddb.Claim) ([]byte, error) {
-				f.db.Intercept(always(fault))
+	meets := func(fault idemddbtest.Fault, effects *idemddb.Effects, err error) work {
+		return func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+			f.db.Intercept(always(fault))
 
-				return []byte("paid"), nil
+			if effects != nil {
+				return idemddb.Stage(ctx, *effects)
 			}
+
+			return err
 		}
 	}
+	completes := func(after error) work {
+		return func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+			must(f, c.Complete(ctx, nil))
+
+			return after
+		}
+	}
+	completesFirst := func(after error) work {
+		return func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+			must(f, claim(f, ahead(f, f.db), "k").Complete(ctx, []byte("theirs")))
+
+			return after
+		}
+	}
+	stages := func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error {
+		return idemddb.Stage(ctx, items(counted("x")))
+	}
+	ignoresStage := func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error { _, err := ignores(ctx); return err }
+	completed := func(f *fixture) { must(f, claim(f, f.store, "k").Complete(f.Context(), nil)) }
+	effects := items(counted("x"))
 
 	for name, c := range map[string]struct {
-		work   func(f *fixture) runFunc
-		err    error // of the call; nil for none
+		before func(*fixture)        // nil for nothing
+		opts   *idemddb.ClaimOptions // Run has no other than nil
+		work   work
+		err    error // of Run, nil for none; the ending has it if it is not done
+		kind   idemddb.Kind
+		done   bool
 		state  string
-		answer string // the result of the record that the call returns; "" for none
+		answer string // the result of the record that Run returns and the ending has; "" for none
 	}{
-		"it succeeds":                   {func(*fixture) runFunc { return pays }, nil, "COMPLETED", ""},
-		"it fails":                      {failsWith(errClosed), errClosed, "INPROGRESS", ""},
-		"it fails for good":             {failsWith(permanentError{errClosed}), permanentError{errClosed}, "FAILED", ""},
-		"its completion is denied":      {meets(idemddbtest.AccessDenied), nil, "INPROGRESS", ""},
-		"its completion has no answer":  {meets(idemddbtest.LostReply), nil, "COMPLETED", ""},
-		"it completes its claim itself": {settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }, nil), nil, "COMPLETED", ""},
-		"it completes its claim itself and fails": {
-			settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }, errClosed), errClosed, "COMPLETED", "",
+		"it succeeds":                  {work: failsWith(nil), kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
+		"it succeeds without a claim":  {opts: optimistic, work: stages, kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
+		"the key was completed before": {before: completed, kind: idemddb.KindReplayed, done: true, state: "COMPLETED"},
+		"it ran after another's and without a claim": {
+			before: completed, opts: optimistic, work: stages, kind: idemddb.KindReplayed, done: true, state: "COMPLETED",
 		},
-		"it releases its claim itself": {settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }, nil), nil, "INPROGRESS", ""},
-		"it fails its claim itself":    {settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, nil) }, errClosed), errClosed, "FAILED", ""},
-		"another worker completes the key": {func(f *fixture) runFunc {
-			return func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-				return []byte("paid"), claim(f, ahead(f, f.db), "k").Complete(ctx, []byte("theirs"))
-			}
-		}, nil, "COMPLETED", "theirs"},
-		"another worker completes the key, and it fails": {func(f *fixture) runFunc {
-			return func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-				must(f, claim(f, ahead(f, f.db), "k").Complete(ctx, []byte("theirs")))
+		"it fails":                   {work: failsWith(errClosed), err: errClosed, kind: idemddb.KindReleased, state: "INPROGRESS"},
+		"it fails, and not for good": {work: failsWith(passingError{errClosed}), err: passingError{errClosed}, kind: idemddb.KindReleased, state: "INPROGRESS"},
+		"it fails for good":          {work: failsWith(permanentError{errClosed}), err: permanentError{errClosed}, kind: idemddb.KindFailed, state: "FAILED"},
+		"it fails without a claim, and its rejection is not answered": {
+			opts: optimistic, work: meets(idemddbtest.ServerError, nil, errClosed), err: errClosed, kind: idemddb.KindReleased,
+		},
+		"its completion is denied":       {work: meets(idemddbtest.AccessDenied, nil, nil), kind: idemddb.KindUnrecorded, done: true, state: "INPROGRESS"},
+		"its completion does not arrive": {work: meets(idemddbtest.ServerError, nil, nil), kind: idemddb.KindUnrecorded, done: true, state: "INPROGRESS"},
+		"its completion has no answer":   {work: meets(idemddbtest.LostReply, nil, nil), kind: idemddb.KindUnrecorded, done: true, state: "COMPLETED"},
+		"its transaction does not arrive": {
+			work: meets(idemddbtest.ServerError, &effects, nil), err: idemddb.ErrUncommitted, kind: idemddb.KindUncommitted, state: "INPROGRESS",
+		},
+		"it completes its claim itself":           {work: completes(nil), kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
+		"it completes its claim itself and fails": {work: completes(errClosed), err: errClosed, kind: idemddb.KindCompleted, state: "COMPLETED"},
+		"it completes its claim itself, with an effect": {
+			work: func(ctx context.Context, _ *fixture, c *idemddb.Claim) error {
+				return c.CompleteWith(ctx, nil, effects)
+			},
+			kind: idemddb.KindCompleted, done: true, state: "COMPLETED",
+		},
+		"it releases its claim itself": {
+			work: func(ctx context.Context, _ *fixture, c *idemddb.Claim) error { return c.Release(ctx, nil) },
+			kind: idemddb.KindReleased, state: "INPROGRESS",
+		},
+		"it fails its claim itself": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				must(f, c.Fail(ctx, nil))
 
-				return nil, errClosed
-			}
-		}, nil, "COMPLETED", "theirs"},
-		"another worker holds the key": {func(f *fixture) runFunc {
-			return func(context.Context, *idemddb.Claim) ([]byte, error) {
-				claim(f, ahead(f, f.db), "k")
-
-				return []byte("paid"), nil
-			}
-		}, idemddb.ErrFenced, "INPROGRESS", ""},
-		"its record is deleted": {func(f *fixture) runFunc {
-			return func(context.Context, *idemddb.Claim) ([]byte, error) {
-				erase(f, f.db, "k")
-
-				return []byte("paid"), nil
-			}
-		}, nil, "", ""},
-		"it ignores an error of Stage": {func(*fixture) runFunc {
-			return func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
+				return errClosed
+			},
+			err: errClosed, kind: idemddb.KindFailed, state: "FAILED",
+		},
+		"another worker completes the key":               {work: completesFirst(nil), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
+		"another worker completes the key, and it fails": {work: completesFirst(errClosed), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
+		"another worker holds the key": {
+			work: func(_ context.Context, f *fixture, _ *idemddb.Claim) error { claim(f, ahead(f, f.db), "k"); return nil },
+			err:  idemddb.ErrFenced, kind: idemddb.KindFenced, state: "INPROGRESS",
+		},
+		"another worker fails the key": {
+			work: func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+				return claim(f, ahead(f, f.db), "k").Fail(ctx, errClosed)
+			},
+			err: idemddb.ErrFenced, kind: idemddb.KindFenced, state: "FAILED",
+		},
+		"its record is deleted": {
+			work: func(_ context.Context, f *fixture, _ *idemddb.Claim) error { erase(f, f.db, "k"); return nil },
+			kind: idemddb.KindFenced, done: true,
+		},
+		"it ignores an error of Stage": {work: ignoresStage, err: idemddb.ErrNotStaged, kind: idemddb.KindReleased, state: "INPROGRESS"},
+		"it ignores an error of Stage, without a claim": {
+			opts: optimistic, work: ignoresStage, err: idemddb.ErrNotStaged, kind: idemddb.KindReleased, state: "INPROGRESS",
+		},
+		"it ignores that a target is not known": {
+			work: func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error {
 				_ = idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "no entry", Body: "b"}}})
 
-				return []byte("paid"), nil
-			}
-		}, idemddb.ErrNotStaged, "INPROGRESS", ""},
+				return nil
+			},
+			err: idemddb.ErrNotStaged, kind: idemddb.KindReleased, state: "INPROGRESS",
+		},
+		"another worker held the key": {
+			before: func(f *fixture) { claim(f, f.store, "k") },
+			err:    idemddb.ErrInProgress, kind: idemddb.KindInProgress, state: "INPROGRESS",
+		},
+		"the key had failed for good": {
+			before: func(f *fixture) { must(f, claim(f, f.store, "k").Fail(f.Context(), nil)) },
+			err:    idemddb.ErrFailed, kind: idemddb.KindRefused, state: "FAILED",
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		ended := func(f *fixture, record *idemddb.Record, err error) {
+			f.db.Intercept(nil)
+
+			if !errors.Is(err, c.err) || result(record) != c.answer {
+				f.Errorf("got the record %q and error %v, want %q and %v", result(record), err, c.answer, c.err)
+			}
+
+			if got := textOf(f.record("k"), "st"); got != c.state {
+				f.Errorf("the record is %q, want %q", got, c.state)
+			}
+		}
+
+		each := func(t *testing.T, check func(*fixture)) {
+			t.Helper()
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				record, err := f.run(nil, c.work(f))
-				f.db.Intercept(nil)
-
-				if c.err == nil {
-					must(f, err)
-				} else {
-					is(f, err, c.err)
+				if c.before != nil {
+					c.before(f)
 				}
 
-				if got := result(record); got != c.answer {
-					f.Errorf("got the record %q, want %q", got, c.answer)
+				check(f)
+			})
+		}
+
+		t.Run(name, func(t *testing.T) {
+			each(t, func(f *fixture) {
+				work, e := f.store.Begin(f.Context(), "k", c.opts)
+				if work != nil {
+					ctx := work.Context(f.Context())
+					own, _ := idemddb.FromContext(ctx)
+					e = work.Settle(f.Context(), []byte("paid"), c.work(ctx, f, own))
 				}
 
-				if got := textOf(f.record("k"), "st"); got != c.state {
-					f.Errorf("the record is %s, want %s", got, c.state)
+				if e.Done != c.done || e.Kind != c.kind || e.Unknown && errors.Is(e.Err, idemddb.ErrNotStaged) {
+					f.Errorf("got %s, done %t, error %v; want %s, done %t", e.Kind, e.Done, e.Err, c.kind, c.done)
 				}
+
+				if e.Done {
+					e.Err = nil // it is about the record only
+				}
+
+				ended(f, e.Record, e.Err)
 			})
 		})
+
+		if c.opts == nil {
+			t.Run(name+", by Run", func(t *testing.T) {
+				each(t, func(f *fixture) {
+					record, err := f.run(nil, func(ctx context.Context, own *idemddb.Claim) ([]byte, error) {
+						return []byte("paid"), c.work(ctx, f, own)
+					})
+					ended(f, record, err)
+				})
+			})
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ var effectMutants = []mutant{
 		file: "idemddb/ending.go",
 		old:  `e.Done = e.Record != nil`,
 		new:  `e.Done = false`,
-		pkg:  "idemddb", run: "TestAnEndingIsDoneIfTheWorkIs",
+		pkg:  "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/another_worker_completes_the_key",
 	},
 	{
 		why:  "Run answers with a record whose result is not kept although its caller needs the result",
