@@ -58,7 +58,7 @@ func caller(r *http.Request) (string, error) {
 	return id, nil
 }
 
-// recovering logs a panic and lives: lambdaurl recovers nothing, so a panic would end all requests that this process serves.
+// recovering logs a panic and answers 500. lambdaurl recovers nothing, so a panic would end all requests that this process serves.
 func recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
