@@ -77,8 +77,8 @@ func (s *Store) newDelivering(group *engine.Group, key, partition string, rec *r
 // deliver sends the messages and removes them from the record. Those that do not get through stay in the record.
 func (d *delivering) deliver(ctx context.Context) error { return d.leave(d.run(ctx)...) }
 
-// deliverLeft delivers if the record's own process has had time for it and has not. If the messages must be sent before the key is
-// answered, the error of sending them is the answer.
+// deliverLeft delivers if the record's own process has had time for it and has not. If the messages must be sent before the key
+// is answered, the error of sending them is the answer.
 func (d *delivering) deliverLeft(ctx context.Context) error {
 	switch s := d.store; {
 	case s.opts.Now().Sub(time.UnixMilli(d.Record.Done)) >= unsentAfter:

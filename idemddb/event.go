@@ -34,10 +34,11 @@ const (
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
 	KindUnshared      Kind = "unshared"       // requests are not shared, or records not read before transactions, for five minutes; see Err
 
-	// Options.Trace panicked, and the claim goes on without it; or a renewal did, and its work is cancelled. See Err.
+	// KindPanicked: Options.Trace panicked, and the claim goes on without it; or a renewal did, and its work is cancelled. See Err.
 	KindPanicked Kind = "panicked"
 
-	// IDEMDDB_DISABLED is set. It is emitted once. Other events then say only what becomes of effects that are written without a record.
+	// KindDisabled: IDEMDDB_DISABLED is set. It is emitted once. Other events then say only what becomes of effects that are written
+	// without a record.
 	KindDisabled Kind = "disabled"
 )
 

@@ -75,10 +75,11 @@ type FuncOptions[In any] struct {
 // repeats it; if its record could not be written, an [idemddb.Event] says so. Lambda sends the event of an asynchronous
 // invocation that failed again, twice by default, and then to its OnFailure destination.
 //
-// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey]; and [ErrNoTime]. With a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs
-// on every invocation. The result must not be an io.Reader, because a stream can be read once. An array of records, as a pipe
-// sends it, and an invocation of a durable function are errors, and nothing ran: give lambda.Start the function as it is, because
-// a function around it does not show them.
+// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey]; and [ErrNoTime]. With a wrong option each
+// invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation. The result
+// must not be an io.Reader, because a stream can be read once. An array of records, as a pipe sends it, and an invocation of a
+// durable function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not
+// show them.
 //
 // The returned function is safe for concurrent use. Func panics for a nil store or handler.
 func Func[In, Out any](

@@ -25,11 +25,11 @@ type PaymentTables struct {
 	Announces bool
 }
 
-// Payments does what functions/payments does, but for the announcement if tables do not ask for it: one transaction for each message, one message after the
-// other. The transaction makes a record, which must be new, adds the amount to the account and books an entry. If the record is
-// there, the message is a duplicate and done. If another transaction is in the way, Payments waits and sends it again, with the
-// pauses of the SDK's own retries (full jitter from 25 ms on), until ctx ends. It calls ended for each message that is done; nil
-// means nobody is called. The handler is safe for concurrent use.
+// Payments does what functions/payments does, with one transaction for each message, one message after the other; it announces
+// only if tables say so. The transaction makes a record, which must be new, adds the amount to the account and books an entry. If
+// the record is there, the message is a duplicate and done. If another transaction is in the way, Payments waits and sends it
+// again, with the pauses of the SDK's own retries (full jitter from 25 ms on), until ctx ends. It calls ended for each message
+// that is done; nil means nobody is called. The handler is safe for concurrent use.
 func Payments(
 	client *dynamodb.Client, tables PaymentTables, ended func(events.SQSMessage),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {

@@ -9,10 +9,10 @@
 // Each side has worker processes of its own, which take batches of payments from one queue. Every payment, or with -twice some of
 // them, is delivered twice, in a shuffled order. The workers of the library are functions/payments: its ledger, and
 // lambdawrap.SQS with its options; its announcements go to a sender that accepts each of them. Those by hand are
-// handwritten.Payments, which announces nothing but with -announce. This process serves DynamoDB's protocol from the in-memory engine, and the
-// queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in DynamoDB, a
-// transaction holds its items for that time, and other transactions of these items are canceled. With -extra transactions take
-// longer, so that more of them meet.
+// handwritten.Payments, which announces nothing but with -announce. This process serves DynamoDB's protocol from the in-memory
+// engine, and the queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in
+// DynamoDB, a transaction holds its items for that time, and other transactions of these items are canceled. With -extra
+// transactions take longer, so that more of them meet.
 //
 //	requests           requests that DynamoDB received, divided by the deliveries; a message that comes back is not counted again
 //	true conflicts     requests that were refused because a transaction in flight held an item

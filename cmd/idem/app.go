@@ -30,8 +30,8 @@ const (
 	exitDone    = 0
 	exitNothing = 1 // nothing was found
 
-	// At least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no. Of check: a fault. Of
-	// audit: a change is missing or breaks a rule.
+	// At least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no. Of check: a
+	// fault. Of audit: a change is missing or breaks a rule.
 	exitRefused = 2
 
 	// Wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again. Of check and audit: nothing

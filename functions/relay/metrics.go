@@ -8,8 +8,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// metrics writes lines in CloudWatch's embedded metric format, as lambdawrap.Metrics does for batches. It stands alone, so that the
-// function can be copied.
+// metrics writes lines in CloudWatch's embedded metric format, as lambdawrap.Metrics does for batches. It stands alone, so that
+// the function can be copied.
 type metrics struct {
 	out                 io.Writer
 	namespace, function string

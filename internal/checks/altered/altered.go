@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Change returns another expression in place of one, which may be nil. The operation is "update", "put", "update in a transaction"
-// or "put in a transaction".
+// Change returns another expression in place of one, which may be nil. The operation is "update", "put", "update in a
+// transaction" or "put in a transaction".
 type Change func(operation string, expression *string) *string
 
 // Request returns a copy of a request with other expressions, and with those of its names and values that these still name. It

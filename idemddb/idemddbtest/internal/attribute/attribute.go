@@ -5,6 +5,6 @@ package attribute
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// Item is the attributes of an item, by name. It is never changed once it is stored or returned by Adopt: a write makes a new one.
-// So it can be read without a lock.
+// Item is the attributes of an item, by name. It is never changed once it is stored or returned by Adopt: a write makes a new
+// one. So it can be read without a lock.
 type Item = map[string]types.AttributeValue
