@@ -44,8 +44,7 @@ type ClaimOptions struct {
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the
 	// key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key, one of
 	// them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way
-	// when its work is done, and each try costs one transaction. Negative means 0. Defaults to 0: it
-	// does not wait.
+	// when its work is done, and each try costs one transaction. Negative means 0. Defaults to 0: it does not wait.
 	Wait time.Duration
 }
 

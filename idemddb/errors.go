@@ -76,8 +76,9 @@ var (
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
 	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item
-	// without a key), because a message has a target that is no entry of Options.Senders, or because the client of the Store is no
-	// [Transactor]. This is a bug of the work or of the program; the text says what is wrong.
+	// without a key), because a message has a target that is no entry of Options.Senders, because the client of the Store is no
+	// [Transactor], or because its Retention is too short for a [Store.Commit]. This is a bug of the work or of the program; the
+	// text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.

@@ -57,7 +57,7 @@ func DB(t TB, db *idemddbtest.DB, now func() time.Time, options audit.Options) *
 	return c
 }
 
-// Tables returns a DB with these tables. [DB] has its changes judged.
+// Tables returns an engine with these tables. Give it to [DB] to have its changes judged.
 func Tables(t testing.TB, opts *idemddbtest.Options, tables ...*dynamodb.CreateTableInput) *idemddbtest.DB {
 	t.Helper()
 
