@@ -32,9 +32,9 @@ import (
 // A claim that is returned is held: if less than half of its lease is left when its answer arrives, after an outage for example,
 // the lease is extended first, with one more request.
 //
-// Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
-// finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
-// ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without
+// Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrChanged, ErrCorrupt, ErrBadKey, ErrMisuse. Nothing was written, with two
+// exceptions: the claim that finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes
+// FAILED before it answers ErrFailed; and after [ErrCorrupt] the key may stay claimed until a lease ends. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without
 // a worker, until the lease ends. A request without an answer is sent again until Options.ClaimPatience or ctx ends. ErrUnread:
 // the key is completed, and its result cannot be read now; a result that is not the one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
@@ -96,8 +96,8 @@ type acquisition struct {
 	skipResult  bool
 	answers     int // of the group, when this claim began
 
-	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at
-	// once.
+	// The answer: at most one of claim, record, committed and err is set. None is set after a commit or a rejection that was written
+	// at once.
 	claim        *Claim
 	committed    *record.Stored // the record of this very commit: an earlier try of it was applied
 	isShort      bool           // the claim's lease is less than half of the one that it could have now
@@ -111,7 +111,7 @@ type acquisition struct {
 // errLate: the answer came when the lease was already over, so the claim begins anew.
 var errLate = errors.New("the answer to the claim came after its lease")
 
-var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
+var errOptimistic = fmt.Errorf("%w: ClaimOptions.Optimistic is for Do; a claim is never optimistic", ErrMisuse)
 
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads
 // its result, unless the caller does not need it.

@@ -93,7 +93,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 		defer cancel()
 
-		hold := min(commitWait, time.Until(p.End)/2) //nolint:mnd // half of the time that it has is for sending it
+		hold := min(commitWait, time.Until(p.End)/2) // half of the time that it has is for sending it
 		c.begun = c.begin(write, p, hold)
 	}
 }

@@ -24,7 +24,7 @@ import (
 // It does not matter whether the lease is over, as long as nobody has taken the key over. The end of ctx does not keep the
 // completion from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
-// [IsDone] says of each error whether the work is done, so that its message may be acknowledged:
+// [Claim.IsDone] says of each error whether the work is done, so that its message may be acknowledged:
 //
 //	if err := claim.Complete(ctx, result); !claim.IsDone(err) {
 //		return err

@@ -182,7 +182,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 // extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters
 // more, and its own condition says whether the claim is lost.
 func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
-	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
+	if c.left() < c.store.opts.Lease/3 {
 		_, _ = c.lengthen(ctx, bound, planner.Policy{End: time.Now()})
 	}
 }

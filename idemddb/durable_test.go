@@ -2,6 +2,7 @@ package idemddb_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns(t *testing.T) {
 	_, ofRun := idemddb.Run(ctx, store, "k", nil, func(context.Context, *idemddb.Claim) ([]byte, error) { ran++; return nil, nil })
 
 	for name, err := range map[string]error{"Do": ofDo, "Run": ofRun} {
-		if err == nil || !strings.Contains(err.Error(), "durable function") || !strings.Contains(err.Error(), "DurableKey") {
+		if !errors.Is(err, idemddb.ErrMisuse) || !strings.Contains(err.Error(), "durable function") || !strings.Contains(err.Error(), "DurableKey") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -287,7 +287,7 @@ func (s *Store) checkSize(partition string, length int, e effects) error {
 	}
 
 	if s.opts.Trace != nil {
-		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
+		size += 2 * record.MaxTrace // trace and ptrace
 	}
 
 	if size > dbitem.MaxSize {

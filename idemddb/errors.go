@@ -84,6 +84,10 @@ var (
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = record.ErrBadKey
 
+	// ErrMisuse: nothing was sent, and no work ran; the call is wrong. ClaimOptions.Optimistic is set where a key is always claimed,
+	// or the context is that of the handler of a durable function. This is a bug of the program; the text says what is wrong.
+	ErrMisuse = errors.New("wrong call")
+
 	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again
 	// later.
 	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")

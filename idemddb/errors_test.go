@@ -26,7 +26,7 @@ func TestIsDoneHoldsOnlyForWorkThatIsDone(t *testing.T) {
 
 		idemddb.ErrInProgress: false, idemddb.ErrFailed: false, idemddb.ErrMismatch: false, idemddb.ErrCorrupt: false, idemddb.ErrBadKey: false,
 		idemddb.ErrUncommitted: false, idemddb.ErrEffectRefused: false, idemddb.ErrNoClaim: false, idemddb.ErrNotStaged: false,
-		idemddb.ErrBadEffects: false, idemddb.ErrUnsent: false, idemddb.ErrUnread: false, idemddb.ErrUnsendable: false,
+		idemddb.ErrBadEffects: false, idemddb.ErrUnsent: false, idemddb.ErrUnread: false, idemddb.ErrUnsendable: false, idemddb.ErrMisuse: false,
 		context.Canceled: false, errors.New("the charge failed"): false,
 	} {
 		wrapped := err

@@ -163,7 +163,7 @@ func (r *renewer) next(ctx context.Context, err error) (pause time.Duration, aga
 
 // renewalPause returns when to extend a lease that has so much left: at half of a whole one.
 func (s *Store) renewalPause(left time.Duration) time.Duration {
-	return max(retryRenewal/10, left-s.opts.Lease/2) //nolint:mnd // a lease of a few ms must not spin
+	return max(retryRenewal/10, left-s.opts.Lease/2) // a lease of a few ms must not spin
 }
 
 // joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
@@ -235,7 +235,7 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 	var lease time.Time
 
 	found, err := s.fenced(ctx, engine.Write{
-		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3,
 	}, func() protocol.Write {
 		now := s.stamps(deadline)()
 		lease = now.Lease

@@ -144,9 +144,9 @@ func (p resultPlace) put(ctx context.Context, name string, result []byte) (err e
 func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
 	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 
-	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third
+	limit := min(putTime, time.Until(p.End)/3)
 	if lease > 0 {
-		limit = min(limit, lease/2) //nolint:mnd // half
+		limit = min(limit, lease/2)
 	}
 
 	ctx, cancelLimit := context.WithTimeout(ctx, limit)

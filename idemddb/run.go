@@ -73,8 +73,8 @@ func Run(
 	return rec, nil
 }
 
-var errDurable = errors.New("its context is that of the handler of a durable function, which runs again with each invocation and would wait for " +
-	"itself; nothing ran: call it in a step, with the context of the step and a key that the handler made (lambdawrap.DurableKey)")
+var errDurable = fmt.Errorf("%w: its context is that of the handler of a durable function, which runs again with each invocation and would wait for "+
+	"itself; nothing ran: call it in a step, with the context of the step and a key that the handler made (lambdawrap.DurableKey)", ErrMisuse)
 
 // task is the work of a key, with a value of the type T.
 type task[T any] struct {

@@ -383,12 +383,16 @@ func TestRunReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
 func TestRunRefusesWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		_, err := f.run(&idemddb.ClaimOptions{Optimistic: true}, pays)
-		if err == nil || !strings.Contains(err.Error(), "ClaimOptions.Optimistic") {
-			f.Errorf("Optimistic: got %v", err)
+		_, ofRun := f.run(&idemddb.ClaimOptions{Optimistic: true}, pays)
+		_, _, ofClaim := f.store.Claim(f.Context(), "k", &idemddb.ClaimOptions{Optimistic: true})
+
+		for name, err := range map[string]error{"Run": ofRun, "Claim": ofClaim} {
+			if !errors.Is(err, idemddb.ErrMisuse) || !strings.Contains(err.Error(), "ClaimOptions.Optimistic") {
+				f.Errorf("%s, Optimistic: got %v", name, err)
+			}
 		}
 
-		_, err = idemddb.Run(f.Context(), f.store, "", nil, pays)
+		_, err := idemddb.Run(f.Context(), f.store, "", nil, pays)
 		is(f, err, idemddb.ErrBadKey)
 
 		f.want()

@@ -67,7 +67,7 @@ func (e *unsealedError) Unwrap() []error { return []error{ErrTooLarge, e.cause} 
 
 // sealedResult is what the record holds of a result that is sealed, or the mark of one that is not kept, and why.
 func (s *Store) sealedResult(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
-	limited, cancel := s.resultContext(ctx, o.lease/2) //nolint:mnd // the other half is for Put
+	limited, cancel := s.resultContext(ctx, o.lease/2) // the other half is for Put
 	defer cancel()
 
 	sealed, err := s.seal(limited, result, s.sealedOf(o.partition, ""))

@@ -120,7 +120,7 @@ func (r *tableResults) read(ctx context.Context, in *dynamodb.GetItemInput) (fou
 
 // repeat makes a request until it has an answer that does not change, or until ctx ends. ctx has an end.
 func repeat(ctx context.Context, once func(context.Context) error) error {
-	for pause := planner.FirstPause; ; pause = min(2*pause, engine.SettlePause) { //nolint:mnd // each is twice as long
+	for pause := planner.FirstPause; ; pause = min(2*pause, engine.SettlePause) { // each is twice as long
 		err := within(ctx, once)
 		if !wire.IsTransient(err) || !sleep.For(ctx, rand.N(pause)) { //nolint:gosec // spreads load, guards nothing
 			return err

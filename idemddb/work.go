@@ -76,7 +76,7 @@ func (w *Work) Fits(result []byte) bool {
 
 	length := len(result)
 	if w.store.opts.Codec != nil {
-		length += length/3 + 4<<10 //nolint:mnd // as above
+		length += length/3 + 4<<10
 	}
 
 	return w.store.checkSize(w.partition, length, w.effects) == nil || w.store.outside().takes(length)

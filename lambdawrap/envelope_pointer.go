@@ -80,7 +80,7 @@ func pointerOf(m events.SQSMessage) (*pointer, error) {
 	isMarked := slices.ContainsFunc(sizeAttributes, func(name string) bool { _, ok := m.MessageAttributes[name]; return ok })
 
 	var pair []json.RawMessage
-	if json.Unmarshal([]byte(m.Body), &pair) == nil && len(pair) == 2 { //nolint:mnd // the class and its value
+	if json.Unmarshal([]byte(m.Body), &pair) == nil && len(pair) == 2 { // the class and its value
 		if class, _ := strictjson.Text(string(pair[0])); slices.Contains(pointerClasses, class) {
 			return readPointer(pair[1])
 		}

@@ -111,7 +111,7 @@ func errorAttr(err error) slog.Attr {
 // shortened leaves out the middle of a text that is longer than limit: the first error of several stands at its beginning, the
 // last at its end.
 func shortened(text string, limit int) string {
-	half := limit / 2 //nolint:mnd // half
+	half := limit / 2
 	if len(text) <= limit {
 		return text
 	}

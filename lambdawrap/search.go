@@ -57,7 +57,7 @@ func (v *invocation) newSearch(work context.Context, messages []*message, left t
 	}
 
 	if !v.deadline.IsZero() {
-		s.patience = max((left-s.spare)/2, shareTime) //nolint:mnd // half
+		s.patience = max((left-s.spare)/2, shareTime)
 	}
 
 	if len(messages) == 0 {

@@ -50,14 +50,14 @@ var needs = []need{
 
 // wcu returns the write units of a message of a work.
 func (w work) wcu() float64 {
-	return map[work]float64{claimed: 2, staged: 5, optimistic: 4, announcing: 6}[w] //nolint:mnd // as docs/cost.md derives them
+	return map[work]float64{claimed: 2, staged: 5, optimistic: 4, announcing: 6}[w] // as docs/cost.md derives them
 }
 
 // setting returns the run that shows the limit, and what its rate is multiplied by: of a large fleet a part runs, over the same
 // part of the partitions. The index has as many partition values for any fleet, so there the partitions take a part of their
 // units.
 func (n *need) setting() (s setting, factor int) {
-	factor = max(1, n.environments/30) //nolint:mnd // so that a test takes a second
+	factor = max(1, n.environments/30) // so that a test takes a second
 	s = setting{work: n.work, environments: n.environments / factor, batch: 10, partitions: cold}
 
 	switch {
@@ -110,7 +110,7 @@ func needsTable() string {
 
 // thousands returns a number with commas.
 func thousands(n int) string {
-	if n < 1000 { //nolint:mnd // no comma
+	if n < 1000 { // no comma
 		return strconv.Itoa(n)
 	}
 

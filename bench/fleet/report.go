@@ -60,7 +60,7 @@ const (
 // draw returns the plot: a curve for each size of batch, and a dashed one with popular keys, on the table that is made for the
 // load.
 func draw(all []figures) string {
-	p := svg.Open(bottom+50, "Messages a second over environments", //nolint:mnd // below the plot
+	p := svg.Open(bottom+50, "Messages a second over environments", // below the plot
 		svg.Color{Class: "b1", Light: "#0969da", Dark: "#4493f8"}, svg.Color{Class: "b10", Light: "#1a7f37", Dark: "#3fb950"},
 		svg.Color{Class: "b100", Light: "#bc4c00", Dark: "#db6d28"})
 	p.Text(left, 24, "messages a second over environments; dashed: 20 % of the messages have popular keys")

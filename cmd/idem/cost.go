@@ -160,7 +160,7 @@ func (w *workload) parts() (put, read float64) {
 	for left := w.result; left > 0; left -= partBytes {
 		part := float64(min(left, partBytes) + itemOverhead)
 		put += math.Ceil(part / unitBytes)
-		read += math.Ceil(part/readBytes) / 2 //nolint:mnd // eventually consistent
+		read += math.Ceil(part/readBytes) / 2 // eventually consistent
 	}
 
 	return put, read

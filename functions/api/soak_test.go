@@ -152,7 +152,7 @@ func (w *town) pay(payments int) *sync.WaitGroup {
 			for n := next.Add(1); n <= int64(payments); n = next.Add(1) {
 				key := fmt.Sprint("key-", n)
 
-				switch n % 4 { //nolint:mnd // a quarter each, and half of them once
+				switch n % 4 { // a quarter each, and half of them once
 				case 0:
 					w.send(client, key)
 					w.send(client, key)

@@ -102,11 +102,11 @@ func (it item) digest() digest {
 		return digest{}
 	}
 
-	text := make([]byte, 0, 1<<10) //nolint:mnd // room for most records
+	text := make([]byte, 0, 1<<10) // room for most records
 
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		for _, part := range []string{name, it[name].text} {
-			text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ' '), part...) //nolint:mnd // decimal
+			text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ' '), part...)
 		}
 	}
 

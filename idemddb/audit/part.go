@@ -106,7 +106,7 @@ func isPartKey(partition string) bool {
 	_, key, _ := strings.Cut(partition, "#")
 	segments := strings.Split(strings.TrimPrefix(key, hashed), "/")
 
-	if len(segments) < 4 { //nolint:mnd // digest, token, digest of the result and number; a token may have a slash
+	if len(segments) < 4 { // digest, token, digest of the result and number; a token may have a slash
 		return false
 	}
 

@@ -48,7 +48,7 @@ func ParseNumber(text string) (*Number, error) {
 		n.exp += exp
 	}
 
-	n.whole.SetString(digits, 10) //nolint:mnd // decimal
+	n.whole.SetString(digits, 10)
 
 	if strings.HasPrefix(whole, "-") {
 		n.whole.Neg(&n.whole)
@@ -73,7 +73,7 @@ func (n *Number) Plus(other *Number) *Number {
 	}
 
 	sum := &Number{exp: low.exp}
-	sum.whole.Exp(big.NewInt(10), big.NewInt(int64(high.exp-low.exp)), nil) //nolint:mnd // decimal
+	sum.whole.Exp(big.NewInt(10), big.NewInt(int64(high.exp-low.exp)), nil)
 	sum.whole.Mul(&sum.whole, &high.whole)
 	sum.whole.Add(&sum.whole, &low.whole)
 

@@ -175,7 +175,7 @@ func ValueSize(v types.AttributeValue) int {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
 	case *types.AttributeValueMemberN:
-		return len(v.Value)/2 + 1 //nolint:mnd // two digits a byte
+		return len(v.Value)/2 + 1 // two digits a byte
 	case *types.AttributeValueMemberB:
 		return len(v.Value)
 	case *types.AttributeValueMemberM:

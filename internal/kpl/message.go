@@ -101,12 +101,12 @@ func eachField(message []byte, visit func(number uint64, f field) error) error {
 			return err
 		}
 
-		number := tag >> 3 //nolint:mnd // the lower three bits are the type
+		number := tag >> 3 // the lower three bits are the type
 		if number == 0 || number > math.MaxInt32>>2 {
 			return errMessage
 		}
 
-		f := field{kind: tag & 7} //nolint:mnd // as above
+		f := field{kind: tag & 7}
 		if message, err = f.read(rest); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, jitter float64) {
 		g.heat(item, now.Add(hotFor*t))
 	}
 
-	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+	g.most = max(1, g.hotItems(now, f)/2)
 	closed := gateTime
 
 	oldest := slices.MaxFunc(f.Writes, func(a, b *Write) int { return a.tries - b.tries })

@@ -294,7 +294,7 @@ func (p *Planner) rest(now time.Time, w *Write, jitter float64) {
 
 // nextTry returns when the next try is made.
 func (w *Write) nextTry(now time.Time, jitter float64) time.Time {
-	pause := min(time.Duration(jitter*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+	pause := min(time.Duration(jitter*float64(w.pause))+1, w.End.Sub(now)/2)
 	w.pause = min(2*w.pause, w.Pause)
 
 	return now.Add(pause)

@@ -33,7 +33,7 @@ var shared struct {
 //
 //	func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 func Main(m *testing.M) int {
-	debug.SetGCPercent(400) //nolint:mnd // four times as seldom as by default
+	debug.SetGCPercent(400) // four times as seldom as by default
 
 	code := m.Run()
 

@@ -30,10 +30,10 @@ func (t Time) UntilLastStart(now time.Time, longest time.Duration) time.Duration
 	need := t.Timeout
 
 	if need == 0 {
-		need = t.End.Sub(t.Begun) / 2 //nolint:mnd // half
+		need = t.End.Sub(t.Begun) / 2
 
 		if longest > 0 {
-			need = min(need, longest+longest/4) //nolint:mnd // a quarter more
+			need = min(need, longest+longest/4)
 		}
 	}
 

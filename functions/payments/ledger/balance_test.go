@@ -93,7 +93,7 @@ func newTown(t *testing.T, seed uint64) *town {
 	audited.DB(t, w.db, nil, audit.Options{})
 
 	for i := range 2 * dues {
-		n := i / 2 //nolint:mnd // two messages of each payment
+		n := i / 2 // two messages of each payment
 		w.queue = append(w.queue, events.SQSMessage{
 			MessageId: fmt.Sprint("m-", i), EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments",
 			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
@@ -291,7 +291,7 @@ func (w *town) take() []events.SQSMessage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	n := min(10, len(w.queue)) //nolint:mnd // of a batch
+	n := min(10, len(w.queue)) // of a batch
 	batch := slices.Clone(w.queue[:n])
 	w.queue = w.queue[n:]
 

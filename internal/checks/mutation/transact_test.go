@@ -187,7 +187,7 @@ var transactMutants = []mutant{
 	{
 		why:  "a conflict does not narrow what leaves next",
 		file: "internal/planner/gate.go",
-		old: `	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+		old: `	g.most = max(1, g.hotItems(now, f)/2)
 `,
 		new: ``,
 		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",

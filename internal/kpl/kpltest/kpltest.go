@@ -22,7 +22,7 @@ func Aggregate(users ...kpl.UserRecord) []byte {
 			entry = append(append(entry, 2<<3), index(&hashes, u.ExplicitHashKey)...)
 		}
 
-		records = appendBytes(records, 3, appendBytes(entry, 3, u.Data)) //nolint:mnd // the field
+		records = appendBytes(records, 3, appendBytes(entry, 3, u.Data)) // the field
 	}
 
 	var message []byte
@@ -31,7 +31,7 @@ func Aggregate(users ...kpl.UserRecord) []byte {
 	}
 
 	for _, key := range hashes {
-		message = appendBytes(message, 2, []byte(key)) //nolint:mnd // the field
+		message = appendBytes(message, 2, []byte(key)) // the field
 	}
 
 	return Seal(append(message, records...))
@@ -57,7 +57,7 @@ func index(table *[]string, key string) []byte {
 
 // appendBytes appends a field whose value are bytes.
 func appendBytes(message []byte, number byte, value []byte) []byte {
-	message = append(message, number<<3|2) //nolint:mnd // the type of bytes
+	message = append(message, number<<3|2) // the type of bytes
 
 	return append(binary.AppendUvarint(message, uint64(len(value))), value...)
 }

@@ -126,5 +126,5 @@ func dropped(without rule, most int, out io.Writer) error {
 		return nil
 	}
 
-	return fmt.Errorf("no rule %d: -h says what there is", without) //nolint:err113 // nobody matches it
+	return fmt.Errorf("no rule %d: -h says what there is", without)
 }
