@@ -44,7 +44,7 @@ func Request(in any, condition, update Change) any {
 	}
 }
 
-// writes are changed by these functions.
+// writes has what becomes of the condition and of the update of a write.
 type writes struct{ condition, update Change }
 
 func (w writes) item(it types.TransactWriteItem) types.TransactWriteItem {
@@ -81,7 +81,7 @@ func (w writes) change(operation string, condition, update **string, names *map[
 
 var placeholder = regexp.MustCompile(`[#:]\w+`)
 
-// used keeps what the expressions still name; nil if that is nothing.
+// used returns the names or values that the expressions still name; nil if they name none.
 func used[V any](all map[string]V, expressions []*string) map[string]V {
 	kept := map[string]V{}
 

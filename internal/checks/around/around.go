@@ -48,39 +48,39 @@ func After[Out any](f func(out *Out)) Func {
 	}
 }
 
-// PutItem is a request.
+// PutItem calls Do with the request.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return do(ctx, c, in, c.DB.PutItem, opts)
 }
 
-// UpdateItem is a request.
+// UpdateItem calls Do with the request.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return do(ctx, c, in, c.DB.UpdateItem, opts)
 }
 
-// GetItem is a request.
+// GetItem calls Do with the request.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return do(ctx, c, in, c.DB.GetItem, opts)
 }
 
-// Query is a request.
+// Query calls Do with the request.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return do(ctx, c, in, c.DB.Query, opts)
 }
 
-// Scan is a request.
+// Scan calls Do with the request.
 func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	return do(ctx, c, in, c.DB.Scan, opts)
 }
 
-// BatchExecuteStatement is a request.
+// BatchExecuteStatement calls Do with the request.
 func (c *Client) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return do(ctx, c, in, c.DB.BatchExecuteStatement, opts)
 }
 
-// TransactWriteItems is a request.
+// TransactWriteItems calls Do with the request.
 func (c *Client) TransactWriteItems(
 	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.TransactWriteItemsOutput, error) {
