@@ -35,27 +35,32 @@ func (b *Binding) evaluate(e *Node, it attribute.Item) (types.AttributeValue, er
 	return nil, exception.Validation("The provided expression refers to an attribute that does not exist in the item")
 }
 
-func (b *Binding) both(e *Node, it attribute.Item) (x, y types.AttributeValue, err error) {
-	if x, err = b.evaluate(e.Args[0], it); err != nil {
-		return nil, nil, err
+// both evaluates two operands, which must be of one type.
+func both[T types.AttributeValue](b *Binding, e *Node, it attribute.Item) (x, y T, err error) {
+	left, err := b.evaluate(e.Args[0], it)
+	if err != nil {
+		return x, y, err
 	}
 
-	y, err = b.evaluate(e.Args[1], it)
+	right, err := b.evaluate(e.Args[1], it)
+	if err != nil {
+		return x, y, err
+	}
 
-	return x, y, err
+	x, isX := left.(T)
+
+	y, isY := right.(T)
+	if !isX || !isY {
+		return x, y, errOperandType()
+	}
+
+	return x, y, nil
 }
 
 func (b *Binding) sum(e *Node, it attribute.Item) (types.AttributeValue, error) {
-	x, y, err := b.both(e, it)
+	m, n, err := both[*types.AttributeValueMemberN](b, e, it)
 	if err != nil {
 		return nil, err
-	}
-
-	m, ok1 := x.(*types.AttributeValueMemberN)
-
-	n, ok2 := y.(*types.AttributeValueMemberN)
-	if !ok1 || !ok2 {
-		return nil, errOperandType()
 	}
 
 	other := n.Value
@@ -69,16 +74,9 @@ func (b *Binding) sum(e *Node, it attribute.Item) (types.AttributeValue, error) 
 }
 
 func (b *Binding) listAppend(e *Node, it attribute.Item) (types.AttributeValue, error) {
-	x, y, err := b.both(e, it)
+	l, m, err := both[*types.AttributeValueMemberL](b, e, it)
 	if err != nil {
 		return nil, err
-	}
-
-	l, ok1 := x.(*types.AttributeValueMemberL)
-
-	m, ok2 := y.(*types.AttributeValueMemberL)
-	if !ok1 || !ok2 {
-		return nil, errOperandType()
 	}
 
 	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil

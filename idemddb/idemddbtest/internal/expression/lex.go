@@ -11,7 +11,7 @@ import (
 type token struct {
 	text string
 	kind tokenKind
-	at   int // where it begins, in a statement
+	at   int // where it begins
 }
 
 type tokenKind byte
@@ -27,7 +27,18 @@ const (
 	stringToken // in a statement
 )
 
+// lex returns the tokens of an expression.
 func lex(s string) ([]token, error) {
+	return split(s, func(rest string) (int, token) {
+		n, kind := lexOne(rest)
+
+		return n, token{text: rest[:n], kind: kind}
+	}, syntaxError)
+}
+
+// split returns the tokens of a text. one returns the token at the beginning of a text and its length, 0 if there is none; then
+// wrong returns the error for the character there.
+func split(s string, one func(rest string) (int, token), wrong func(at string) error) ([]token, error) {
 	tokens := make([]token, 0, len(s)/3+1)
 	for i := 0; i < len(s); {
 		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
@@ -36,16 +47,17 @@ func lex(s string) ([]token, error) {
 			continue
 		}
 
-		n, kind := lexOne(s[i:])
+		n, t := one(s[i:])
 		if n == 0 {
-			return nil, syntaxError(s[i : i+1])
+			return nil, wrong(s[i : i+1])
 		}
 
-		tokens = append(tokens, token{text: s[i : i+n], kind: kind})
+		t.at = i
+		tokens = append(tokens, t)
 		i += n
 	}
 
-	return append(tokens, token{}), nil
+	return append(tokens, token{at: len(s)}), nil
 }
 
 // lexOne returns the length and the kind of the token at the beginning of s, length 0 if there is none.

@@ -8,25 +8,9 @@ import (
 
 // lexStatement is lex for PartiQL: with names in double quotes, strings in single quotes, and parameters.
 func lexStatement(s string) ([]token, error) {
-	tokens := make([]token, 0, len(s)/3+1)
-	for i := 0; i < len(s); {
-		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
-			i++
-
-			continue
-		}
-
-		n, t := lexStatementOne(s[i:])
-		if n == 0 {
-			return nil, exception.Validation("Statement wasn't well formed, can't be processed, at %q: %s", s[i:i+1], s)
-		}
-
-		t.at = i
-		tokens = append(tokens, t)
-		i += n
-	}
-
-	return append(tokens, token{at: len(s)}), nil
+	return split(s, lexStatementOne, func(at string) error {
+		return exception.Validation("Statement wasn't well formed, can't be processed, at %q: %s", at, s)
+	})
 }
 
 // lexStatementOne returns the token at the beginning of s and its length, 0 if there is none.

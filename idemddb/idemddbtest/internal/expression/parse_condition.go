@@ -118,9 +118,12 @@ func (p *parser) operandOnly() (*Node, error) {
 }
 
 // primary parses an operand, a function, or an expression in parentheses.
-func (p *parser) primary() (*Node, error) {
+func (p *parser) primary() (*Node, error) { return p.operand(p.or, p.function) }
+
+// operand parses an operand, a function, or what stands in parentheses.
+func (p *parser) operand(inside, function func() (*Node, error)) (*Node, error) {
 	if from := len(p.tokens); p.take("(") {
-		e, err := p.or()
+		e, err := inside()
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +132,7 @@ func (p *parser) primary() (*Node, error) {
 	}
 
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
-		return p.function()
+		return function()
 	}
 
 	return p.leaf()

@@ -131,22 +131,7 @@ func (p *parser) sum() (*Node, error) {
 	return &Node{Kind: SumNode, Op: t.text, Args: []*Node{left, right}}, err
 }
 
-func (p *parser) term() (*Node, error) {
-	if from := len(p.tokens); p.take("(") {
-		e, err := p.sum()
-		if err != nil {
-			return nil, err
-		}
-
-		return e, p.closeGroup(from)
-	}
-
-	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
-		return p.setFunction()
-	}
-
-	return p.leaf()
-}
+func (p *parser) term() (*Node, error) { return p.operand(p.sum, p.setFunction) }
 
 func (p *parser) setFunction() (*Node, error) {
 	name := p.next().text
