@@ -237,7 +237,7 @@ var commitCases = []testCase{
 		s := h.storeOn(e, func(o *idemddb.Options) { o.Retention = time.Hour - time.Second })
 		_, _, err := h.commit(s, "k", effects(h.count("a")))
 
-		if err == nil || !strings.Contains(err.Error(), "Options.Retention") {
+		if !errors.Is(err, idemddb.ErrBadEffects) || !strings.Contains(err.Error(), "Options.Retention") {
 			h.Errorf("got error %v", err)
 		}
 
