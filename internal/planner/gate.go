@@ -24,7 +24,7 @@ type gate struct {
 // land takes the conflicts of a flight that has landed.
 func (g *gate) land(now time.Time, f *Flight, t time.Duration, jitter float64) {
 	if len(f.Conflicts) == 0 {
-		if g.most > 0 && f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
+		if f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
 			g.most += moreHot
 		}
 
