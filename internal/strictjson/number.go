@@ -19,7 +19,7 @@ var errExponent = errors.New("and whose exponent has more than 18 digits")
 func canonicalNumber(text string) (string, error) {
 	text, negative := strings.CutPrefix(text, "-")
 
-	mantissa, exponent := text, ""
+	mantissa, exponent := text, "0"
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		mantissa, exponent = text[:i], text[i+1:]
 	}
@@ -53,20 +53,9 @@ func canonicalNumber(text string) (string, error) {
 }
 
 func parseExponent(text string) (int64, error) {
-	text, negative := strings.CutPrefix(text, "-")
-
-	text = strings.TrimLeft(strings.TrimPrefix(text, "+"), "0")
-	if text == "" {
-		return 0, nil
-	}
-
 	exponent, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || exponent > 2*maxExponent { // No mantissa is long enough to bring such a number back into range.
-		return 0, errExponent
-	}
-
-	if negative {
-		exponent = -exponent
+	if err != nil || exponent > 2*maxExponent || exponent < -2*maxExponent {
+		return 0, errExponent // no mantissa is long enough to bring such a number back into range
 	}
 
 	return exponent, nil
