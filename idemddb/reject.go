@@ -54,9 +54,8 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 // rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no
 // claim.
 type rejecting struct {
-	claim     *acquisition
-	cause     string
-	isWritten bool // an earlier try of this call wrote the record
+	claim *acquisition
+	cause string
 }
 
 // Request returns the rejection as a request of its own.
@@ -73,7 +72,7 @@ func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 
 	rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
 	if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {
-		r.isWritten = true
+		a.Answer = protocol.ClaimAnswer{} // neither a claim nor a record that stands in the way
 
 		return protocol.Done, nil
 	}
@@ -90,11 +89,8 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 		return
 	}
 
-	if !r.isWritten {
-		a.conclude(a.Answer)
-		a.claim = nil
-	}
-
+	a.conclude(a.Answer)
+	a.claim = nil
 	a.follow(ctx, p, r.rejectAnew)
 }
 
