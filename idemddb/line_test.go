@@ -103,6 +103,11 @@ func TestAThousandWaitersAskOnce(t *testing.T) {
 		c.wait(c.Context(), 1000, minute, never)
 		c.wait(c.Context(), 100, idemddb.ClaimOptions{Wait: time.Minute, Fingerprint: "another input"}, never)
 		<-time.After(5 * time.Second)
+
+		if n := c.mismatches.Load(); n != 100 {
+			c.Errorf("%d callers know while the key is held that it was used for another input, want 100", n)
+		}
+
 		must(c, c.holder.Complete(c.Context(), []byte("done")))
 
 		ended := time.Now()

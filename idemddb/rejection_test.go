@@ -208,6 +208,28 @@ func TestARejectionInThePlaceOfARecordPastItsRetention(t *testing.T) {
 	}
 }
 
+// Work that failed for good is claimed first. If only the write that ends its key is not answered, nobody knows whether it has ended.
+func TestAFailureWithoutAClaimWhoseSecondWriteIsNotAnsweredIsUnknown(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		isClaimed := false
+		f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			if !isClaimed {
+				isClaimed = true
+
+				return idemddbtest.None
+			}
+
+			return idemddbtest.LostRequest
+		})
+
+		e := beginWork(f, f.store, "k", optimistic).Settle(f.Context(), nil, permanentError{errClosed})
+		if e.Kind != idemddb.KindFailed || !e.Unknown {
+			f.Errorf("got %+v, want failed, unknown", e)
+		}
+	})
+}
+
 // What its batch still expects to be claimed is nothing that it waits for.
 func TestARejectionWaitsForNoOtherCallOfItsBatch(t *testing.T) {
 	t.Parallel()

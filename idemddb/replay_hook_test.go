@@ -62,21 +62,23 @@ func TestAnErrorOfOnReplayIsTheCallsAndTheKeyStaysCompleted(t *testing.T) {
 func TestOnReplaySeesTheRecordOfTheWorkerThatTookTheKeyOver(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		seen := ""
-		with := &idemddb.ClaimOptions{OnReplay: func(_ context.Context, rec *idemddb.Record) error {
-			seen = string(rec.Result)
+		for key, stale := range map[string]error{"fresh": nil, "stale": errors.New("the receipt is stale")} {
+			seen := ""
+			with := &idemddb.ClaimOptions{OnReplay: func(_ context.Context, rec *idemddb.Record) error {
+				seen = string(rec.Result)
 
-			return nil
-		}}
+				return stale
+			}}
 
-		got, err := idemddb.Do(f.Context(), f.store, "k", with, func(context.Context) (string, error) {
-			other := claim(f, ahead(f, f.db), "k")
-			must(f, other.Complete(context.Background(), []byte(`"theirs"`)))
+			got, err := idemddb.Do(f.Context(), f.store, key, with, func(context.Context) (string, error) {
+				other := claim(f, ahead(f, f.db), key)
+				must(f, other.Complete(context.Background(), []byte(`"theirs"`)))
 
-			return "mine", nil
-		})
-		if got != "theirs" || err != nil || seen != `"theirs"` {
-			f.Errorf("got %q, %v; the hook saw %s", got, err, seen)
+				return "mine", nil
+			})
+			if !errors.Is(err, stale) || err == nil && got != "theirs" || seen != `"theirs"` {
+				f.Errorf("%s: got %q, %v; the hook saw %s", key, got, err, seen)
+			}
 		}
 	})
 }

@@ -43,6 +43,15 @@ var foreignRecordCases = []testCase{
 			h.refuse(s, name, nil, idemddb.ErrCorrupt)
 		}
 	}},
+	{name: "a completion that meets a record that cannot be read writes nothing and says so, with effects and without", check: func(h *harness) {
+		for name, e := range map[string]idemddb.Effects{"alone": {}, "with effects": effects(h.count("a"))} {
+			c := h.claim(h.store(), name)
+			h.edit(name, attributes{"fence": str("x")})
+			h.unchanged(name, func() {
+				h.equal("Current", as[*idemddb.FencedError](h, c.CompleteWith(h.Context(), nil, e)).Current, int64(-1))
+			})
+		}
+	}},
 	{name: "a released record whose fencing token makes no sense is not worked on", check: func(h *harness) {
 		for name, fence := range map[string]string{"fraction": "1.5", "huge": "1E30"} {
 			s := h.store()

@@ -27,6 +27,15 @@ var giveUpCases = []testCase{
 		h.giveUp(s, "k")
 		h.equal("st", h.text("st"), "FAILED")
 	}},
+	{name: "attempts used up: FAILED whose write is not answered is the answer", check: func(h *harness) {
+		for name, f := range unanswered {
+			h.must(h.claim(h.store(), name).Release(h.Context(), errors.New("bank closed")))
+
+			failed := h.giveUp(h.storeOn(h.intercepted(nth(2, f)), maxAttempts(1)), name)
+			h.equal("Attempts", failed.Attempts, 1)
+			h.equal("Cause", failed.Cause, "attempts used up; last failure: bank closed")
+		}
+	}},
 	{name: "without takeover a lease that ran out ends the key, its outcome unknown, until somebody reopens it", check: func(h *harness) {
 		s := h.store(noTakeover)
 		h.claim(s, "k")

@@ -317,6 +317,23 @@ func TestEachWriteOfACancelledTransactionGoesItsOwnWay(t *testing.T) {
 	})
 }
 
+// Nothing in such an answer says what stood in the way, so nothing says that it is out of the way now.
+func TestWritesOfATransactionThatWasCancelledForNoReasonPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: []answer{cancels("None", "None")}, takes: time.Millisecond}
+		e, told := engineOn(db)
+
+		if err := errors.Join(together(t, e, writeOf("1", recorded()), writeOf("2", recorded()))...); err != nil {
+			t.Error(err)
+		}
+
+		if slices.Sort(told.retries); !slices.Equal(told.retries, []string{"1", "2"}) {
+			t.Errorf("retries of %q, want of both", told.retries)
+		}
+	})
+}
+
 func TestWhatIsRefusedAsAWholeIsSentAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
