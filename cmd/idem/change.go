@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
@@ -99,7 +100,7 @@ func (a *app) sendCommand() *cobra.Command {
 		all: operate.Selection{Unsent: true},
 		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
 			delivery, err := d.records.Send(ctx, v, by, why)
-			if errors.Is(err, operate.ErrChanged) || errors.Is(err, operate.ErrNotAllowed) {
+			if isUnchanged(err) {
 				return became("", err)
 			}
 
@@ -117,11 +118,17 @@ func became(text string, err error) (string, error) {
 	switch {
 	case err == nil:
 		return text, nil
-	case errors.Is(err, operate.ErrChanged), errors.Is(err, operate.ErrNotAllowed), errors.Is(err, operate.ErrUnsent):
+	case isUnchanged(err):
 		return "not changed", err
 	default:
 		return "perhaps changed, look again", err
 	}
+}
+
+// isUnchanged reports whether nothing was written before a change returned this error.
+func isUnchanged(err error) bool {
+	return errors.Is(err, operate.ErrChanged) || errors.Is(err, operate.ErrNotAllowed) || errors.Is(err, operate.ErrUnsent) ||
+		errors.Is(err, idemddb.ErrMisuse)
 }
 
 func heldWarning(text string) func(operate.View, time.Time) string {

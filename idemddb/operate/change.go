@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
@@ -30,9 +31,9 @@ const (
 // key only after finding out that its effect did not happen.
 //
 // It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must
-// not be empty, and have at most MaxBy and MaxWhy bytes.
+// not be empty, and are UTF-8 of at most MaxBy and MaxWhy bytes.
 //
-// Errors: ErrChanged; ErrNotAllowed unless the record is held or stuck.
+// Errors: ErrChanged; idemddb.ErrMisuse; ErrNotAllowed unless the record is held or stuck.
 func (r *Records) Release(ctx context.Context, seen View, by, why string) error {
 	if seen.Status != Held && seen.Status != Stuck {
 		return notAllowed("release", seen, "only a claim that a worker holds can be released")
@@ -51,7 +52,7 @@ func (r *Records) Release(ctx context.Context, seen View, by, why string) error 
 // Fail ends a key for good, whether a worker holds it or not. Later claims are refused with ErrFailed, and their messages go to
 // the dead-letter queue. If a worker lives and succeeds, its message is done and its record stays failed.
 //
-// Errors: ErrChanged; ErrNotAllowed unless the record is held, stuck or released.
+// Errors: ErrChanged; idemddb.ErrMisuse; ErrNotAllowed unless the record is held, stuck or released.
 func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 	if seen.Status != Held && seen.Status != Stuck && seen.Status != Released {
 		return notAllowed("fail", seen, "only a key in progress can be failed")
@@ -69,7 +70,7 @@ func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero. Mend the cause first. The message
 // comes back by a redrive from its dead-letter queue.
 //
-// Errors: ErrChanged; ErrNotAllowed unless the record is failed.
+// Errors: ErrChanged; idemddb.ErrMisuse; ErrNotAllowed unless the record is failed.
 func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 	if seen.Status != Failed {
 		return notAllowed("reopen", seen, "only a failed key can be reopened")
@@ -93,7 +94,7 @@ type Delivery struct {
 // have their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it
 // would have sent.
 //
-// Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
+// Errors: ErrChanged; idemddb.ErrMisuse; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery, error) {
 	if seen.Status == Corrupt || len(seen.Messages) == 0 {
 		return Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
@@ -117,7 +118,7 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery
 // effects again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the
 // record, and one of each part of a result that is kept beside it in the table.
 //
-// Errors: ErrChanged; ErrUnsent.
+// Errors: ErrChanged; idemddb.ErrMisuse; ErrUnsent.
 func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
 	if len(seen.Messages) > 0 {
 		return changeError("forget", seen.Key, ErrUnsent)
@@ -127,6 +128,8 @@ func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
 }
 
 // ForgetUnsent is Forget for a record whose messages shall never be sent: they are lost.
+//
+// Errors: ErrChanged; idemddb.ErrMisuse.
 func (r *Records) ForgetUnsent(ctx context.Context, seen View, by, why string) error {
 	return r.forget(ctx, seen, Change{What: "forget", By: by, Why: why}, "")
 }
@@ -232,7 +235,7 @@ func (r *Records) sign(seen View, change Change) (string, error) {
 	}
 
 	if seen.stored == nil {
-		return "", errors.New("operate: seen: must come from Look or List, so that it says what was shown")
+		return "", fmt.Errorf("operate: %w: seen: must come from Look, List or a ChangedError, so that it says what was shown", idemddb.ErrMisuse)
 	}
 
 	change.At, change.ID = r.opts.Now().UTC().Truncate(time.Second), rand.Text()
@@ -245,8 +248,8 @@ func (r *Records) sign(seen View, change Change) (string, error) {
 	return string(op), nil
 }
 
-// validate returns an error if by or why is empty, too long or not UTF-8. It bounds both texts, because they are stored in the
-// record.
+// validate returns an ErrMisuse if by or why is empty, too long or not UTF-8. It bounds both texts, because they are stored in
+// the record.
 func (c *Change) validate() error {
 	for _, said := range []struct {
 		name, text string
@@ -254,9 +257,9 @@ func (c *Change) validate() error {
 	}{{"by", c.By, MaxBy}, {"why", c.Why, MaxWhy}} {
 		switch {
 		case strings.TrimSpace(said.text) == "":
-			return fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)
+			return fmt.Errorf("operate: %w: %s: must not be empty; it is kept in the record for the next operator", idemddb.ErrMisuse, said.name)
 		case len(said.text) > said.limit, !utf8.ValidString(said.text):
-			return fmt.Errorf("operate: %s: must be UTF-8 of at most %d bytes, has %d", said.name, said.limit, len(said.text))
+			return fmt.Errorf("operate: %w: %s: must be UTF-8 of at most %d bytes, has %d", idemddb.ErrMisuse, said.name, said.limit, len(said.text))
 		}
 	}
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -351,15 +353,11 @@ func TestAChangeThatIsNotPossibleSaysWhy(t *testing.T) {
 			err  error
 			want string
 		}{
-			"release of a completed key":   {d.Release(ctx, d.look("completed"), "anna", "why"), "it is completed, and only a claim that a worker holds"},
-			"fail of a completed key":      {d.Fail(ctx, d.look("completed"), "anna", "why"), "only a key in progress"},
-			"reopen of a held key":         {d.Reopen(ctx, d.look("held"), "anna", "why"), "it is held, and only a failed key"},
-			"reopen of a foreign item":     {d.Reopen(ctx, d.look("foreign"), "anna", "why"), "not a record of this package"},
-			"forget of messages":           {d.Forget(ctx, d.look("unsent"), "anna", "why"), operate.ErrUnsent.Error()},
-			"nobody":                       {d.Fail(ctx, d.look("held"), " ", "why"), "by: must not be empty"},
-			"no reason":                    {d.Fail(ctx, d.look("held"), "anna", ""), "why: must not be empty"},
-			"a reason that is too long":    {d.Fail(ctx, d.look("held"), "anna", strings.Repeat("x", 201)), "why: must be UTF-8 of at most 200 bytes, has 201"},
-			"a view that came from nobody": {d.Fail(ctx, operate.View{Status: operate.Held}, "anna", "why"), "seen: must come from Look"},
+			"release of a completed key": {d.Release(ctx, d.look("completed"), "anna", "why"), "it is completed, and only a claim that a worker holds"},
+			"fail of a completed key":    {d.Fail(ctx, d.look("completed"), "anna", "why"), "only a key in progress"},
+			"reopen of a held key":       {d.Reopen(ctx, d.look("held"), "anna", "why"), "it is held, and only a failed key"},
+			"reopen of a foreign item":   {d.Reopen(ctx, d.look("foreign"), "anna", "why"), "not a record of this package"},
+			"forget of messages":         {d.Forget(ctx, d.look("unsent"), "anna", "why"), operate.ErrUnsent.Error()},
 		} {
 			if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
 				t.Errorf("%s: %v", name, test.err)
@@ -370,6 +368,39 @@ func TestAChangeThatIsNotPossibleSaysWhy(t *testing.T) {
 			if _, err := d.Send(ctx, d.look(key), "anna", "why"); !errors.Is(err, operate.ErrNotAllowed) {
 				t.Errorf("send of a %s record: %v", key, err)
 			}
+		}
+	})
+}
+
+// A caller may rely on ErrMisuse: the record is as it was, and no look is needed.
+func TestAWrongChangeIsAMisuseAndWritesNothing(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+		d.claim("held")
+
+		seen := d.look("held")
+		tooLong := strings.Repeat("x", operate.MaxWhy+1)
+
+		for name, test := range map[string]struct {
+			err  error
+			want string
+		}{
+			"nobody":                     {d.Fail(t.Context(), seen, " ", "why"), "by: must not be empty"},
+			"no reason":                  {d.Fail(t.Context(), seen, "anna", ""), "why: must not be empty"},
+			"a reason that is too long":  {d.Release(t.Context(), seen, "anna", tooLong), "why: must be UTF-8 of at most 200 bytes, has 201"},
+			"a reason that is not UTF-8": {d.Forget(t.Context(), seen, "anna", "\xff"), "why: must be UTF-8"},
+			"a View of the caller's own": {
+				d.Fail(t.Context(), operate.View{Status: operate.Held}, "anna", "why"), "seen: must come from Look, List or a ChangedError",
+			},
+			"the deletion of such a View": {d.ForgetUnsent(t.Context(), operate.View{}, "anna", "why"), "seen: must come from Look"},
+		} {
+			if !errors.Is(test.err, idemddb.ErrMisuse) || !strings.Contains(test.err.Error(), test.want) {
+				t.Errorf("%s: got %v, want an ErrMisuse with %q", name, test.err, test.want)
+			}
+		}
+
+		if diff := cmp.Diff(seen, d.look("held"), cmpopts.IgnoreUnexported(operate.View{})); diff != "" {
+			t.Errorf("the record (-before +after):\n%s", diff)
 		}
 	})
 }

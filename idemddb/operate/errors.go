@@ -7,9 +7,12 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// The errors of this package, for errors.Is. After each of them nothing was changed. A Forget that is refused between its two
-// writes stays in the record as its last change by an operator, and nothing else was written. After any other error of a change
-// the outcome is unknown: look again. Repeating a change with the same View is safe: it is made at most once.
+// The errors of this package, for errors.Is. After each of them, and after idemddb.ErrMisuse, nothing was changed. A Forget that
+// is refused between its two writes stays in the record as its last change by an operator, and nothing else was written. After
+// any other error of a change the outcome is unknown: look again. Repeating a change with the same View is safe: it is made at
+// most once.
+//
+// A change is an idemddb.ErrMisuse if by or why is empty, too long or not UTF-8, or if its View did not come from this package.
 var (
 	// ErrNoRecord: the key has no record. Check the namespace and the text of the key. It is the ErrNoRecord of package idemddb.
 	ErrNoRecord = record.ErrNoRecord

@@ -27,8 +27,8 @@ const (
 )
 
 // View is a record as it was read. A change is made only if the record is still as its View says. A View that did not come from
-// Look, List or a change cannot be changed. All times are by the clocks of the workers that wrote them; zero means that the
-// record does not say.
+// Look, List or a [ChangedError] cannot be changed. All times are by the clocks of the workers that wrote them; zero means that
+// the record does not say.
 type View struct {
 	Namespace string `json:"namespace"` // of the Store
 	Key       string `json:"key"`       // as it is stored behind the namespace; "sha256:" and the digest of a key that is long or hashed
