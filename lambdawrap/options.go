@@ -59,15 +59,6 @@ type Options struct {
 	// slog.Default() at the time of the call.
 	Logger *slog.Logger
 
-	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed
-	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease,
-	// nothing to take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client
-	// with TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever.
-	// [idemddb.FromContext] has no claim at a first delivery. If a handler returns nil without a call of Stage, not even
-	// Stage(ctx, Effects{}), its message is reported failed, with an ERROR in the log. With Batch it is an invocation error.
-	// Defaults to false.
-	Optimistic bool
-
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each
 	// message, with the message as it arrived, before its key is asked for. The context goes to Key and Fingerprint, to the claim (so
 	// idemddb.Options.Trace and idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to
@@ -79,6 +70,15 @@ type Options struct {
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent
 	// use. Its panic is logged and changes nothing. Defaults to nil.
 	OnMessage func(context.Context, events.SQSMessage, Outcome)
+
+	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed
+	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease,
+	// nothing to take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client
+	// with TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever.
+	// [idemddb.FromContext] has no claim at a first delivery. If a handler returns nil without a call of Stage, not even
+	// Stage(ctx, Effects{}), its message is reported failed, with an ERROR in the log. With Batch it is an invocation error.
+	// Defaults to false.
+	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. When it begins, nothing starts
 	// any more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its
