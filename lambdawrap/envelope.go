@@ -86,8 +86,13 @@ const (
 )
 
 // Limited returns an envelope that opens within other limits than the default ones. An envelope of your own is bound by them
-// inside of a Chain. An envelope that holds more than Bytes is [ErrNoKey], because no delivery makes it smaller.
+// inside of a Chain. An envelope that holds more than Bytes is [ErrNoKey], because no delivery makes it smaller. Limited panics
+// for a nil envelope.
 func Limited(open EnvelopeFunc, limits EnvelopeLimits) EnvelopeFunc {
+	if open == nil {
+		panic("lambdawrap: Limited: open: must not be nil")
+	}
+
 	return func(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 		if limits.Bytes < 0 || limits.Depth < 0 {
 			return nil, fmt.Errorf("lambdawrap: EnvelopeLimits: must not be negative, are %d bytes and a depth of %d", limits.Bytes, limits.Depth)
@@ -117,8 +122,14 @@ func limitsOf(ctx context.Context) EnvelopeLimits {
 // message is compressed. The innermost ID counts, because an outer service gives each copy a new id: if S3 notifies a topic
 // twice, SNS gives the two notifications two MessageIds.
 //
-// More envelopes than EnvelopeLimits.Depth are an error of each message, which comes back.
+// More envelopes than EnvelopeLimits.Depth are an error of each message, which comes back. Chain panics for a nil envelope.
 func Chain(envelopes ...EnvelopeFunc) EnvelopeFunc {
+	for i, open := range envelopes {
+		if open == nil {
+			panic(fmt.Sprintf("lambdawrap: Chain: envelopes[%d]: must not be nil", i))
+		}
+	}
+
 	return func(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 		limits := limitsOf(ctx)
 		if len(envelopes) > limits.Depth {

@@ -97,21 +97,27 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	for name, wrap := range map[string]func(){
-		"store of SQS":     func() { lambdawrap.SQS(nil, succeed, nil) },
-		"handler of SQS":   func() { lambdawrap.SQS(h.store, nil, nil) },
-		"store of Batch":   func() { lambdawrap.Batch(nil, reporting(), nil) },
-		"handler of Batch": func() { lambdawrap.Batch(h.store, nil, nil) },
-		"handler of Whole": func() { lambdawrap.Whole(nil) },
-		"handler of JSON":  func() { lambdawrap.JSON[int](nil) },
+	for _, c := range []struct {
+		want string
+		call func()
+	}{
+		{"lambdawrap: store: must not be nil; check the error of idemddb.New", func() { lambdawrap.SQS(nil, succeed, nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.SQS(h.store, nil, nil) }},
+		{"lambdawrap: store: must not be nil; check the error of idemddb.New", func() { lambdawrap.Batch(nil, reporting(), nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.Batch(h.store, nil, nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.Whole(nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.JSON[int](nil) }},
+		{"lambdawrap: Limited: open: must not be nil", func() { lambdawrap.Limited(nil, lambdawrap.EnvelopeLimits{}) }},
+		{"lambdawrap: Chain: envelopes[0]: must not be nil", func() { lambdawrap.Chain(nil) }},
+		{"lambdawrap: Chain: envelopes[1]: must not be nil", func() { lambdawrap.Chain(lambdawrap.SNS, nil) }},
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
+				if got := recover(); got != c.want {
+					t.Errorf("got %v, want a panic with %s", got, c.want)
 				}
 			}()
-			wrap()
+			c.call()
 		}()
 	}
 }
