@@ -55,8 +55,8 @@ func Batch(
 }
 
 var (
-	errReported = errors.New("lambdawrap: the handler reported it failed")
-	errStrange  = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
+	errReported  = errors.New("lambdawrap: the handler reported it failed")
+	errUnknownID = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
 )
 
 // handleBatch finds all keys and claims them, calls the handler with what must be worked on, and settles its answer.
@@ -126,7 +126,7 @@ func eventOf(given []*piece) (event events.SQSEvent) {
 }
 
 // readAnswer notes the failure of each piece that the handler reported. If the handler reported an id that it was not given,
-// readAnswer returns errStrange, because the answer then proves nothing.
+// readAnswer returns errUnknownID, because the answer then proves nothing.
 func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 	for _, failure := range answer.BatchItemFailures {
 		known := false
@@ -138,7 +138,7 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 		}
 
 		if !known {
-			return errStrange
+			return errUnknownID
 		}
 	}
 

@@ -44,8 +44,8 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	return await(ctx, func() error { return m.hooks.deadLetter(ctx, cause) })
 }
 
-// callOnOutcome calls the user's hook for ended messages. Its panic changes nothing but the log.
-func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome) {
+// callEnded calls the user's hook for ended messages, OnMessage or OnRecord. Its panic changes nothing but the log.
+func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
 	ctx, cancel := v.answerContext(v.outside(ctx, v.answerAt))
 	defer cancel()
 

@@ -142,24 +142,24 @@ const defaultMaxBody = 1 << 20
 //
 // The returned handler is safe for concurrent use. With a wrong option it answers each request with 500, names the field in the
 // answer and logs it. HTTP panics for a nil store or handler.
-func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler {
+func HTTP(store *idemddb.Store, next http.Handler, opts *HTTPOptions) http.Handler {
 	if next == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	if o == nil {
-		o = &HTTPOptions{}
+	if opts == nil {
+		opts = &HTTPOptions{}
 	}
 
 	w := newWrapper(store, &Options{
-		Logger: o.Logger, Optimistic: o.Optimistic, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait,
+		Logger: opts.Logger, Optimistic: opts.Optimistic, Reserve: opts.Reserve, Timeout: opts.Timeout, Wait: opts.Wait,
 	}, "HTTPOptions")
-	w.invalid = errors.Join(w.invalid, o.validate())
+	w.invalid = errors.Join(w.invalid, opts.validate())
 
-	h := &httpHandler{wrapper: w, next: next, opts: *o}
-	h.rules = idemhttp.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts), Headers: canonical(o.FingerprintHeaders)}
+	h := &httpHandler{wrapper: w, next: next, opts: *opts}
+	h.rules = idemhttp.Rules{MaxBody: cmp.Or(opts.MaxBody, defaultMaxBody), Hosts: slices.Clone(opts.Hosts), Headers: canonical(opts.FingerprintHeaders)}
 
-	if o.Keep == nil {
+	if opts.Keep == nil {
 		h.opts.Keep = isFinal
 	}
 

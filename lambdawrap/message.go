@@ -35,7 +35,7 @@ type message struct {
 	// What the search for its key found.
 	asks    schedule.Work
 	noKey   error           // why there is no key
-	derived context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
+	derived context.Context //nolint:containedctx // what MessageContext returned: one call serves many messages, and each has its own context
 	quest   quest
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
 	place   int        // in the order of the batch; with Batch also among what stands in the same message

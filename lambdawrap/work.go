@@ -314,7 +314,7 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 	}
 
 	if v.has.ended {
-		v.callOnOutcome(ctx, m, o.name)
+		v.callEnded(ctx, m, o.name)
 	}
 }
 
