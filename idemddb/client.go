@@ -12,5 +12,5 @@ import (
 // one write, and it keeps as many connections as are used at a time. It is safe for concurrent use.
 //
 // Set it in the aws.Config after config.LoadDefaultConfig, which refuses any client but its own where AWS_CA_BUNDLE is set. The
-// proxy settings of the environment and AWS_CA_BUNDLE apply; a bundle that can't be read fails every request.
+// proxy settings of the environment and AWS_CA_BUNDLE apply; a bundle that cannot be read fails every request.
 func HTTPClient() aws.HTTPClient { return httpclient.New() }

@@ -67,7 +67,7 @@ func New(namespace string, metrics []string, sets []map[string]string) (*Format,
 }
 
 // Write writes a line in one piece, because Lambda makes a log event of each write. A metric without a value is zero, so that an
-// alarm finds no gap. A line without a request id does not have the property. A line that can't be written is lost.
+// alarm finds no gap. A line without a request id does not have the property. A line that cannot be written is lost.
 func (f *Format) Write(out io.Writer, values map[string]int, requestID string) {
 	line := map[string]any{directiveMember: directive{time.Now().UnixMilli(), []definition{f.definition}}}
 
