@@ -45,7 +45,7 @@ import (
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
 //	EffectRefused  commits that wrote nothing, because DynamoDB refused a staged item, mostly by its condition
 //	Conflict       transactions that were cancelled because another write of one of their items was under way, and sent again
-//	Unsent         messages of completed records that are not sent yet; outbox.Sweep sends them
+//	Unsent         messages of completed records that are not sent yet; outbox.Sweep or a redelivery sends them
 //	Parked         messages that can never be sent: alarm on it
 //	Retried        requests that were sent again
 //	Unshared       times that requests could not be shared, or that the reads before transactions were denied
