@@ -1,6 +1,7 @@
 package operate_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,4 +192,27 @@ func TestAListByTheIndexStaysWithinItsBudget(t *testing.T) {
 			t.Errorf("a cursor: %v", err)
 		}
 	})
+}
+
+// The budget is used up when the record would be read. With a little more of it the record is read, and the list is complete.
+func TestAListByTheIndexEndsWithItsBudget(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{UnsentIndex: "unsent"})
+	d.announce("p-1")
+
+	var read operate.Progress
+
+	d.list(operate.Selection{Unsent: true, Progress: func(p operate.Progress) { read = p }})
+
+	before := read.Units - 1 // the record takes one read unit
+
+	p, err := d.List(t.Context(), operate.Selection{Unsent: true, Budget: before}, func(operate.View) error { return nil })
+	if !errors.Is(err, operate.ErrBudget) || !strings.HasPrefix(err.Error(), "operate: ") || p.Read != 0 || p.Units != before {
+		t.Errorf("got %+v, %v, want %v after %v read units", p, err, operate.ErrBudget, before)
+	}
+
+	if got, _ := d.list(operate.Selection{Unsent: true, Budget: before + 0.5}); len(got) != 1 {
+		t.Errorf("got %q, want the record", got)
+	}
 }

@@ -29,7 +29,7 @@ var (
 	ErrUnsent = errors.New("the record has messages that are not sent")
 
 	// ErrBudget: a List of unsent messages by their index is not complete. Raise Selection.Budget, and call List again.
-	ErrBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
+	ErrBudget = errors.New("the budget ended before all unsent messages were read; raise Selection.Budget")
 )
 
 // ChangedError is the ErrChanged of one change.

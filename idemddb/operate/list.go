@@ -96,7 +96,7 @@ func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput
 func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	for _, key := range items {
 		if l.progress.Units >= l.selection.Budget {
-			return ErrBudget
+			return fmt.Errorf("operate: list: %w", ErrBudget)
 		}
 
 		if !l.selection.pace(ctx, l.begun, l.progress.Units) {
