@@ -44,7 +44,7 @@ func (r *Records) Release(ctx context.Context, seen View, by, why string) error 
 		lease = record.Number(0)
 	}
 
-	_, err := r.update(ctx, seen, Change{What: "release", By: by, Why: why}, updateRelease, item{":lease": lease})
+	_, err := r.update(ctx, seen, Change{What: "release", By: by, Why: why}, expression{text: updateRelease, values: item{":lease": lease}})
 
 	return err
 }
@@ -60,9 +60,9 @@ func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 
 	cause := record.Cause("ended by "+by+": "+why, seen.Cause)
 
-	_, err := r.update(ctx, seen, Change{What: "fail", By: by, Why: why}, updateFail, item{
+	_, err := r.update(ctx, seen, Change{What: "fail", By: by, Why: why}, expression{text: updateFail, values: item{
 		":failed": record.Text(record.Failed), ":err": record.Text(cause), ":exp": record.Number(r.expires(seen)),
-	})
+	}})
 
 	return err
 }
@@ -76,10 +76,10 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 		return notAllowed("reopen", seen, "only a failed key can be reopened")
 	}
 
-	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, updateReopen, item{
+	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, expression{text: updateReopen, values: item{
 		":inprogress": record.Text(record.InProgress), ":next": record.Number(seen.Fence + 1), ":zero": record.Number(0), ":one": record.Number(1),
 		":exp": record.Number(r.expires(seen)),
-	})
+	}})
 
 	return err
 }
@@ -100,7 +100,7 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery
 		return Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
 	}
 
-	now, err := r.update(ctx, seen, Change{What: "send", By: by, Why: why}, updateStamp, nil)
+	now, err := r.update(ctx, seen, Change{What: "send", By: by, Why: why}, expression{text: updateStamp})
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -135,7 +135,7 @@ func (r *Records) ForgetUnsent(ctx context.Context, seen View, by, why string) e
 }
 
 func (r *Records) forget(ctx context.Context, seen View, change Change, condition string) error {
-	now, err := r.update(ctx, seen, change, updateStamp, nil)
+	now, err := r.update(ctx, seen, change, expression{text: updateStamp})
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,13 @@ func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteIte
 var errNoContent = errors.New("the answer has no content, so it is not known whether the change was made: look again")
 
 // update makes a change of a record that is as it was seen, and returns the record after it.
-func (r *Records) update(ctx context.Context, seen View, change Change, update string, values item) (View, error) {
+func (r *Records) update(ctx context.Context, seen View, change Change, update expression) (View, error) {
 	op, err := r.sign(seen, change)
 	if err != nil {
 		return View{}, err
 	}
 
-	out, err := r.api.UpdateItem(ctx, r.updateInput(seen.stored, op, update, values))
+	out, err := r.api.UpdateItem(ctx, r.updateInput(seen.stored, op, update))
 
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 
@@ -207,20 +207,20 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 
 // updateInput returns the request that updates a record if it is unchanged. It stores op with the update, because update
 // recognises by it a change whose answer was lost.
-func (r *Records) updateInput(stored item, op, update string, values item) *dynamodb.UpdateItemInput {
+func (r *Records) updateInput(stored item, op string, update expression) *dynamodb.UpdateItemInput {
 	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
-	maps.Copy(unchanged.values, values)
+	maps.Copy(unchanged.values, update.values)
 	unchanged.values[":op"] = record.Text(op)
 
-	if strings.Contains(update, "#exp") {
+	if strings.Contains(update.text, "#exp") {
 		unchanged.names["#exp"] = r.opts.TTLAttribute
 	}
 
 	return &dynamodb.UpdateItemInput{
 		TableName: key.TableName, Key: key.Key,
 		ConditionExpression:                 &unchanged.text,
-		UpdateExpression:                    &update,
+		UpdateExpression:                    &update.text,
 		ExpressionAttributeNames:            unchanged.names,
 		ExpressionAttributeValues:           unchanged.values,
 		ReturnValues:                        types.ReturnValueAllNew,

@@ -18,10 +18,12 @@ type Selection struct {
 	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
 
 	// Twice selects the records whose work may have been done twice: View.SecondRun has a reason other than a retry. Retries adds
-	// those that ran again because their handler had returned an error, and is nothing without Twice. Since leaves out the records
-	// which show that the second run began before it; a record that does not show when is selected. Zero is no limit.
+	// those that ran again because their handler had returned an error, and is nothing without Twice. Both default to false.
 	Twice, Retries bool
-	Since          time.Time
+
+	// Since leaves out, of the records that Twice selects, those which show that the second run began before it. A record that does
+	// not show when is selected. Defaults to zero: no limit.
+	Since time.Time
 
 	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far,
 	// and List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error.
