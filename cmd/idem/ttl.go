@@ -58,9 +58,9 @@ func (c *ttlChange) mend(ctx context.Context, d *desk) error {
 
 		return nil
 	case isOn:
-		return c.turnOff(ctx, d, name)
+		return c.change(ctx, d, turnOff(d, name))
 	default:
-		return c.turnOn(ctx, d, want)
+		return c.change(ctx, d, turnOn(d, want))
 	}
 }
 
@@ -79,41 +79,55 @@ func describeTTL(ctx context.Context, d *desk) (types.TimeToLiveStatus, string, 
 	return out.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(out.TimeToLiveDescription.AttributeName), nil
 }
 
+// ttlSetting is what the table's Time to Live is changed to.
+type ttlSetting struct {
+	attribute string
+	isOn      bool
+	question  string // before the change
+	done      string // after it
+}
+
 // turnOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same
 // hour.
-func (c *ttlChange) turnOff(ctx context.Context, d *desk, name string) error {
-	text := fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour", d.store.Table(), name)
-	change := &types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}
-
-	return c.change(ctx, d, change, text, fmt.Sprintf("time to live is off for %q; run this again in an hour", name))
+func turnOff(d *desk, name string) ttlSetting {
+	return ttlSetting{
+		attribute: name, isOn: false,
+		question: fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour",
+			d.store.Table(), name),
+		done: fmt.Sprintf("time to live is off for %q; run this again in an hour", name),
+	}
 }
 
 // turnOn turns Time to Live on for the attribute of the records, so that DynamoDB deletes those past their retention.
-func (c *ttlChange) turnOn(ctx context.Context, d *desk, want string) error {
-	text := fmt.Sprintf("Turn time to live of table %s on for %q", d.store.Table(), want)
-	change := &types.TimeToLiveSpecification{AttributeName: &want, Enabled: new(true)}
-
-	return c.change(ctx, d, change, text, fmt.Sprintf("time to live is on for %q", want))
+func turnOn(d *desk, want string) ttlSetting {
+	return ttlSetting{
+		attribute: want, isOn: true,
+		question: fmt.Sprintf("Turn time to live of table %s on for %q", d.store.Table(), want),
+		done:     fmt.Sprintf("time to live is on for %q", want),
+	}
 }
 
 // change asks, changes the table's Time to Live and says what is true then.
-func (c *ttlChange) change(ctx context.Context, d *desk, change *types.TimeToLiveSpecification, question, done string) error {
+func (c *ttlChange) change(ctx context.Context, d *desk, s ttlSetting) error {
 	if c.dryRun {
-		c.app.sayf("%s.\nNothing was changed (--dry-run).", question)
+		c.app.sayf("%s.\nNothing was changed (--dry-run).", s.question)
 
 		return nil
 	}
 
-	if err := c.app.confirm(bufio.NewReader(c.app.in), question, c.yes); err != nil {
+	if err := c.app.confirm(bufio.NewReader(c.app.in), s.question, c.yes); err != nil {
 		return err
 	}
 
-	_, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: new(d.store.Table()), TimeToLiveSpecification: change})
+	_, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               new(d.store.Table()),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &s.attribute, Enabled: &s.isOn},
+	})
 	if err != nil {
 		return fmt.Errorf("update time to live: %w", err)
 	}
 
-	fmt.Fprintln(c.app.out, done)
+	fmt.Fprintln(c.app.out, s.done)
 
 	return nil
 }

@@ -80,8 +80,14 @@ func (r bar) sum() float64 {
 	return sum
 }
 
+// axis has the texts of the columns.
+type axis struct {
+	name   func(i int) string // of a column, which the pointer shows
+	labels map[int]string     // below some of the columns
+}
+
 // columns draws a column for each value, with what the largest one is, and labels below the axis.
-func columns(title string, class string, values []float64, name func(i int) string, labels map[int]string) template.HTML {
+func columns(title, class string, values []float64, x axis) template.HTML {
 	const (
 		height, left, below = 110, 60, 20
 		room                = plotWidth - left
@@ -105,11 +111,11 @@ func columns(title string, class string, values []float64, name func(i int) stri
 
 		h := max(v/most*(height-8), 1)
 		fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s: %s</title></rect>`,
-			class, left+float64(i)*step, height-h, max(step-0.6, 0.8), h, html.EscapeString(name(i)), number(v))
+			class, left+float64(i)*step, height-h, max(step-0.6, 0.8), h, html.EscapeString(x.name(i)), number(v))
 	}
 
-	for _, i := range slices.Sorted(maps.Keys(labels)) {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d">%s</text>`, left+float64(i)*step, height+15, html.EscapeString(labels[i]))
+	for _, i := range slices.Sorted(maps.Keys(x.labels)) {
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d">%s</text>`, left+float64(i)*step, height+15, html.EscapeString(x.labels[i]))
 	}
 
 	return ended(&b)

@@ -64,9 +64,9 @@ func (t *Totals) workPlot() template.HTML {
 		labels[i*perDecade/group] = d.String()
 	}
 
-	return columns("how long work takes", "ok", values, func(i int) string {
-		return "up to " + Span(stepEnd(i*group+group-1))
-	}, labels)
+	name := func(i int) string { return "up to " + Span(stepEnd(i*group+group-1)) }
+
+	return columns("how long work takes", "ok", values, axis{name, labels})
 }
 
 func (t *Totals) hoursPlot(title, class string, of func(hour) int) template.HTML {
@@ -86,5 +86,5 @@ func (t *Totals) hoursPlot(title, class string, of func(hour) int) template.HTML
 
 	labels[hours-24] = "1 day ago"
 
-	return columns(title, class, values, name, labels)
+	return columns(title, class, values, axis{name, labels})
 }

@@ -104,11 +104,6 @@ func (t *Totals) view(r Reading) *view {
 		v.OldestUnsent = t.now.Sub(t.oldestUnsent)
 	}
 
-	if r.Read > 0 { // a unit of a scan is 8 KB, and each page is rounded up
-		v.ItemBytes = r.Units * 8 * unitBytes / float64(r.Read)
-		v.StoredMB = v.ItemBytes * math.Max(float64(r.About), float64(r.Read)) / (1 << 20)
-	}
-
 	v.ByHand = counts(t.byHand).first(12)
 	v.Tiles = v.tiles(t)
 	v.addReading(r)
@@ -116,16 +111,21 @@ func (t *Totals) view(r Reading) *view {
 	return v
 }
 
-// addReading adds what was read beside the records.
+// addReading adds how large the records are, and what was read beside them.
 func (v *view) addReading(r Reading) {
+	if r.Read > 0 { // a unit of a scan is 8 KB, and each page is rounded up
+		v.ItemBytes = r.Units * 8 * unitBytes / float64(r.Read)
+		v.StoredMB = v.ItemBytes * math.Max(float64(r.About), float64(r.Read)) / (1 << 20)
+	}
+
 	if c := r.Consumed; c != nil {
 		name := func(i int) string {
 			return c.Begin.Add(time.Duration(i) * c.Resolution).UTC().Format("2006-01-02 15:04Z")
 		}
-		labels := map[int]string{0: name(0)}
+		x := axis{name, map[int]string{0: name(0)}}
 
-		v.ConsumedWrites = columns("consumed write units", "ok", c.Writes, name, labels)
-		v.ConsumedReads = columns("consumed read units", "warn", c.Reads, name, labels)
+		v.ConsumedWrites = columns("consumed write units", "ok", c.Writes, x)
+		v.ConsumedReads = columns("consumed read units", "warn", c.Reads, x)
 
 		for _, units := range c.Writes {
 			v.ConsumedWriteUnits += units
