@@ -17,7 +17,7 @@ func TestEachSideStartsAndAnswers(t *testing.T) {
 
 	var out strings.Builder
 
-	if err := run(t.Context(), &out, nil, 1, 10, time.Millisecond); err != nil {
+	if err := run(t.Context(), &out, settings{starts: 1, size: 10, latency: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -43,31 +43,40 @@ type start struct {
 	memory       float64 // in MB
 }
 
+// settings are the flags, and how the programs are built.
+type settings struct {
+	arguments []string // of go build
+	starts    int
+	size      int
+	latency   time.Duration
+}
+
 func main() {
-	starts := flag.Int("starts", 20, "processes of each side")
-	size := flag.Int("messages", 1, "of the batch")
-	latency := flag.Duration("latency", 0, "of each request to DynamoDB")
+	s := settings{arguments: asDeployed}
+	flag.IntVar(&s.starts, "starts", 20, "processes of each side")
+	flag.IntVar(&s.size, "messages", 1, "of the batch")
+	flag.DurationVar(&s.latency, "latency", 0, "of each request to DynamoDB")
 
 	flag.Parse()
 
-	if err := run(context.Background(), os.Stdout, asDeployed, *starts, *size, *latency); err != nil {
+	if err := run(context.Background(), os.Stdout, s); err != nil {
 		fmt.Fprintln(os.Stderr, "coldstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, arguments []string, starts, size int, latency time.Duration) error {
+func run(ctx context.Context, out io.Writer, with settings) error {
 	folder, err := os.MkdirTemp("", "idemddb-coldstart")
 	if err != nil {
 		return fmt.Errorf("folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what is left is in the folder of temporary files
 
-	if err := build(ctx, folder, arguments); err != nil {
+	if err := build(ctx, folder, with.arguments); err != nil {
 		return err
 	}
 
-	w, err := newWorld(ctx, folder, size, latency)
+	w, err := newWorld(ctx, folder, with.size, with.latency)
 	if err != nil {
 		return err
 	}
@@ -75,7 +84,7 @@ func run(ctx context.Context, out io.Writer, arguments []string, starts, size in
 
 	all := make([][]start, len(sides))
 
-	for range max(1, starts) {
+	for range max(1, with.starts) {
 		for i, s := range sides {
 			measured, err := w.measure(ctx, s)
 			if err != nil {

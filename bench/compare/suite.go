@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,45 +33,38 @@ func (s settings) all(ctx context.Context) ([]verdict, error) {
 		errs     []error
 		group    sync.WaitGroup
 		order    []string
+		places   = make(chan struct{}, sideBySide)
 	)
-
-	places := make(chan struct{}, sideBySide)
 
 	s.warmUp(ctx)
 
-	for _, sc := range scenarios(s.quick) {
-		for _, c := range contenders(s.self, s.tools, s.workers) {
-			if !matches(sc.name, s.scenario) || !matches(c.name, s.contender) {
-				continue
-			}
+	for sc, c := range s.chosen() {
+		name := sc.name + "/" + c.name
+		order = append(order, name)
+		one := func() {
+			v, err := s.one(ctx, c, sc)
 
-			name := sc.name + "/" + c.name
-			order = append(order, name)
-			one := func() {
-				v, err := s.one(ctx, c, sc)
+			mu.Lock()
+			defer mu.Unlock()
 
-				mu.Lock()
-				defer mu.Unlock()
-
-				verdicts[name] = v
-				errs = append(errs, err)
-				fmt.Fprintf(os.Stderr, "%-40s %s\n", name, v)
-			}
-
-			if sc.alone() && !s.quick {
-				one()
-
-				continue
-			}
-
-			places <- struct{}{}
-
-			group.Go(func() {
-				defer func() { <-places }()
-
-				one()
-			})
+			verdicts[name] = v
+			errs = append(errs, err)
+			fmt.Fprintf(os.Stderr, "%-40s %s\n", name, v)
 		}
+
+		if sc.alone() && !s.quick {
+			one()
+
+			continue
+		}
+
+		places <- struct{}{}
+
+		group.Go(func() {
+			defer func() { <-places }()
+
+			one()
+		})
 	}
 
 	group.Wait()
@@ -81,6 +75,19 @@ func (s settings) all(ctx context.Context) ([]verdict, error) {
 	}
 
 	return results, errors.Join(errs...)
+}
+
+// chosen are the scenarios, each with each contender, that the flags name.
+func (s settings) chosen() iter.Seq2[scenario, contender] {
+	return func(yield func(scenario, contender) bool) {
+		for _, sc := range scenarios(s.quick) {
+			for _, c := range contenders(s.self, s.tools, s.workers) {
+				if matches(sc.name, s.scenario) && matches(c.name, s.contender) && !yield(sc, c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // warmUp lets DynamoDB Local compile what it needs: its first answers take longer than the function's time-out.

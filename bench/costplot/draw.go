@@ -39,27 +39,37 @@ func draw(rows []row, measured string) string {
 		mostCharged = max(mostCharged, r.charged.byHand, r.charged.library)
 	}
 
+	requests := half{requestsLeft, mostRequests, decimals}
+	charged := half{chargedLeft, mostCharged, func(units float64) string {
+		return fmt.Sprintf("%s, $%.2f", decimals(units), units*dollarsForAMillion+halfUp)
+	}}
+
 	for i, r := range rows {
 		y := topMargin + rowHeight*i
 		p.Before(requestsLeft-10, y+barHeight+4, r.label)
-		pair(p, requestsLeft, y, r.requests, mostRequests, decimals)
-		pair(p, chargedLeft, y, r.charged, mostCharged, func(units float64) string {
-			return fmt.Sprintf("%s, $%.2f", decimals(units), units*dollarsForAMillion+halfUp)
-		})
+		requests.pair(p, y, r.requests)
+		charged.pair(p, y, r.charged)
 	}
 
 	return p.Close("make bench-check, " + measured + "; batches of ten where nothing else is said. Lower is better.")
 }
 
-// pair draws the two bars of a row in one half of the picture.
-func pair(p *svg.Picture, left float64, y int, f figures, most float64, text func(float64) string) {
+// half is the left or the right half of the picture.
+type half struct {
+	left float64              // where its bars begin
+	most float64              // the value of the longest bar
+	text func(float64) string // what stands behind a bar
+}
+
+// pair draws the two bars of a row.
+func (h half) pair(p *svg.Picture, y int, f figures) {
 	for i, part := range []struct {
 		class string
 		value float64
 	}{{"hand", f.byHand}, {"library", f.library}} {
-		width, top := barWidth*part.value/most, y+i*(barHeight+1)
-		p.Bar(part.class, left, top, width, barHeight)
-		p.Small(left+width+6, top+barHeight-2, text(part.value))
+		width, top := barWidth*part.value/h.most, y+i*(barHeight+1)
+		p.Bar(part.class, h.left, top, width, barHeight)
+		p.Small(h.left+width+6, top+barHeight-2, h.text(part.value))
 	}
 }
 
