@@ -3,12 +3,12 @@ package operate
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 )
 
 // API is the part of the DynamoDB API that Records uses; *dynamodb.Client fits. Look needs GetItem, List needs Scan, or Query
@@ -33,10 +33,10 @@ type Records struct {
 //
 // The errors name the argument. A store that IDEMDDB_DISABLED has turned off is an error, because it writes nothing.
 func New(store *idemddb.Store, api API) (*Records, error) {
-	switch v := reflect.ValueOf(api); {
+	switch {
 	case store == nil:
 		return nil, errors.New("operate: store: must not be nil; check the error of idemddb.New")
-	case api == nil, v.Kind() == reflect.Pointer && v.IsNil():
+	case nilclient.Is(api):
 		return nil, errors.New("operate: api: must not be nil; pass dynamodb.NewFromConfig(cfg)")
 	case store.Disabled():
 		return nil, errors.New("operate: store: IDEMDDB_DISABLED turns it off; unset that variable for this program")

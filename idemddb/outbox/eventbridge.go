@@ -12,6 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 )
 
 // EventBridgeAPI is what [EventBridge] needs of EventBridge; *eventbridge.Client fits. It must be safe for concurrent use.
@@ -44,9 +45,10 @@ var errEventAttributes = fmt.Errorf("%w: an event has no message attributes; put
 //
 // The function needs events:PutEvents on the bus.
 //
-// An empty bus, source or detailType is an error for every message, and not a permanent one. EventBridge panics for a nil api.
+// An empty bus, source or detailType is an error for every message, and not a permanent one. EventBridge panics for a nil api,
+// also for a nil pointer.
 func EventBridge(api EventBridgeAPI, bus, source, detailType string) idemddb.Sender {
-	if api == nil {
+	if nilclient.Is(api) {
 		panic("outbox: EventBridge: api: must not be nil")
 	}
 

@@ -9,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	eventbridgetypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
@@ -195,22 +199,39 @@ func TestSenderKeepsMessagesForWrongAddress(t *testing.T) {
 	}
 }
 
-func TestSendersAndTheSweepPanicWithoutAClient(t *testing.T) {
+// A sender is made while the program starts. Its first message would be too late to find a client that was never set.
+func TestSendersPanicWithoutAClient(t *testing.T) {
 	t.Parallel()
 
-	for want, f := range map[string]func(){
-		"outbox: SQS: api: must not be nil":         func() { outbox.SQS(nil, queueURL) },
-		"outbox: SNS: api: must not be nil":         func() { outbox.SNS(nil, topicARN) },
-		"outbox: EventBridge: api: must not be nil": func() { outbox.EventBridge(nil, "b", "s", "d") },
-		"outbox: Sweep: api: must not be nil":       func() { _, _ = outbox.Sweep(t.Context(), newAccount(t).store("payments", "", true), nil) },
+	for _, test := range []struct {
+		want string
+		make func()
+	}{
+		{"outbox: SQS: api: must not be nil", func() { outbox.SQS(nil, queueURL) }},
+		{"outbox: SQS: api: must not be nil", func() { outbox.SQS((*sqs.Client)(nil), queueURL) }},
+		{"outbox: SNS: api: must not be nil", func() { outbox.SNS(nil, topicARN) }},
+		{"outbox: SNS: api: must not be nil", func() { outbox.SNS((*sns.Client)(nil), topicARN) }},
+		{"outbox: EventBridge: api: must not be nil", func() { outbox.EventBridge(nil, "b", "s", "d") }},
+		{"outbox: EventBridge: api: must not be nil", func() { outbox.EventBridge((*eventbridge.Client)(nil), "b", "s", "d") }},
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %s", got, want)
+				if got := recover(); got != test.want {
+					t.Errorf("panic %v, want %s", got, test.want)
 				}
 			}()
-			f()
+			test.make()
 		}()
+	}
+}
+
+func TestASweepWithoutAClientIsAMisuse(t *testing.T) {
+	t.Parallel()
+
+	for _, api := range []outbox.API{nil, (*dynamodb.Client)(nil)} {
+		report, err := outbox.Sweep(t.Context(), newAccount(t).store("payments", "", true), api)
+		if !errors.Is(err, idemddb.ErrMisuse) || !strings.Contains(err.Error(), "api: must not be nil") || !report.Incomplete {
+			t.Errorf("got %+v, %v, want an ErrMisuse that names the argument", report, err)
+		}
 	}
 }

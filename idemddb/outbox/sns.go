@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 )
 
 // SNSAPI is what [SNS] needs of SNS; *sns.Client fits. It must be safe for concurrent use.
@@ -43,9 +44,10 @@ const maxSNSBytes = 256 << 10
 //
 // The function needs sns:Publish on the topic, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //
-// A topicARN that is not a topic's ARN is an error for every message, and not a permanent one. SNS panics for a nil api.
+// A topicARN that is not a topic's ARN is an error for every message, and not a permanent one. SNS panics for a nil api, also for
+// a nil pointer.
 func SNS(api SNSAPI, topicARN string) idemddb.Sender {
-	if api == nil {
+	if nilclient.Is(api) {
 		panic("outbox: SNS: api: must not be nil")
 	}
 

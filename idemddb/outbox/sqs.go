@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
@@ -36,9 +37,10 @@ const maxSQSBytes = 1 << 20
 //
 // The function needs sqs:SendMessage on the queue, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //
-// A queueURL that is not a queue's URL is an error for every message, and not a permanent one. SQS panics for a nil api.
+// A queueURL that is not a queue's URL is an error for every message, and not a permanent one. SQS panics for a nil api, also for
+// a nil pointer.
 func SQS(api SQSAPI, queueURL string) idemddb.Sender {
-	if api == nil {
+	if nilclient.Is(api) {
 		panic("outbox: SQS: api: must not be nil")
 	}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
@@ -40,10 +41,10 @@ const sweepAfter = time.Minute
 //
 // It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record,
 // and the requests of the senders. It ends with ctx; what it has not reached then is for the next one. The error joins those of
-// all records; the other records are done all the same.
+// all records; the other records are done all the same. A nil api is an idemddb.ErrMisuse.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
-	if api == nil {
-		panic("outbox: Sweep: api: must not be nil")
+	if nilclient.Is(api) {
+		return Report{Incomplete: true}, fmt.Errorf("outbox: Sweep: %w: api: must not be nil; pass dynamodb.NewFromConfig(cfg)", idemddb.ErrMisuse)
 	}
 
 	w := &sweep{store: s, api: api}
@@ -69,44 +70,62 @@ type sweep struct {
 	errs   []error
 }
 
+type item = map[string]types.AttributeValue
+
+// page is what one request has found, and where the next one goes on.
+type page struct {
+	items []item
+	next  item // empty: there is no more
+}
+
 func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
-	for !w.isOver(ctx) {
+	w.eachPage(ctx, func(from item) (page, error) {
+		in.ExclusiveStartKey = from
+
 		out, err := w.api.Query(ctx, in)
 		if err != nil {
-			w.failed(fmt.Errorf("outbox: query of index %q: %w", *in.IndexName, err))
-
-			return
+			return page{}, fmt.Errorf("outbox: query of index %q: %w", *in.IndexName, err)
 		}
 
-		w.sendAll(ctx, out.Items)
-
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
-			return
-		}
-	}
+		return page{out.Items, out.LastEvaluatedKey}, nil
+	})
 }
 
 func (w *sweep) scan(ctx context.Context) {
 	in := unsent.Scan(w.store, sweepAfter)
 
-	for !w.isOver(ctx) {
+	w.eachPage(ctx, func(from item) (page, error) {
+		in.ExclusiveStartKey = from
+
 		out, err := w.api.Scan(ctx, in)
 		if err != nil {
-			w.failed(fmt.Errorf("outbox: scan of table %q: %w", *in.TableName, err))
+			return page{}, fmt.Errorf("outbox: scan of table %q: %w", *in.TableName, err)
+		}
+
+		return page{out.Items, out.LastEvaluatedKey}, nil
+	})
+}
+
+// eachPage reads one page after the other, until there is none or the time is over, and sends the messages of its records.
+func (w *sweep) eachPage(ctx context.Context, read func(from item) (page, error)) {
+	for from := item(nil); !w.isOver(ctx); {
+		p, err := read(from)
+		if err != nil {
+			w.failed(err)
 
 			return
 		}
 
-		w.sendAll(ctx, out.Items)
+		w.sendAll(ctx, p.items)
 
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+		if from = p.next; len(from) == 0 {
 			return
 		}
 	}
 }
 
 // sendAll sends the messages of the records of a page.
-func (w *sweep) sendAll(ctx context.Context, page []map[string]types.AttributeValue) {
+func (w *sweep) sendAll(ctx context.Context, page []item) {
 	shuffle(page)
 
 	for _, found := range page {
@@ -134,7 +153,7 @@ func (w *sweep) failed(err error) {
 }
 
 // send reads one record and sends its messages. The index may be behind the table, so the record may have none any more.
-func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue) {
+func (w *sweep) send(ctx context.Context, found item) {
 	if w.isOver(ctx) {
 		return
 	}
@@ -155,7 +174,7 @@ func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue)
 
 // sendStored sends the messages of a record and adds the outcome to the report. An error does not end the sweep, because the
 // messages of other records do not depend on it.
-func (w *sweep) sendStored(ctx context.Context, stored map[string]types.AttributeValue) {
+func (w *sweep) sendStored(ctx context.Context, stored item) {
 	done, err := w.store.SendStored(ctx, stored, false)
 	if err != nil {
 		w.errs = append(w.errs, err)

@@ -30,6 +30,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/nilclient"
 )
 
 // S3API is what [S3] needs of S3; *s3.Client fits. It must be safe for concurrent use. Its own retries are used.
@@ -44,9 +45,9 @@ type S3API interface {
 // An object that is gone (NoSuchKey) is idemddb.ErrResultOmitted. Every other error of a read, as a bucket that is missing, an
 // access that is denied or an object in an archive, is an error of the replay, because it can be mended.
 //
-// A bucket without a name is an error of every call. S3 panics for a nil api.
+// A bucket without a name is an error of every call. S3 panics for a nil api, also for a nil pointer.
 func S3(api S3API, bucket string) idemddb.Results {
-	if api == nil {
+	if nilclient.Is(api) {
 		panic("results: S3: api: must not be nil")
 	}
 

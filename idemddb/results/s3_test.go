@@ -138,13 +138,17 @@ func TestWhatS3NeedsIsChecked(t *testing.T) {
 		}
 	}
 
-	defer func() {
-		if v := recover(); v != "results: S3: api: must not be nil" {
-			t.Errorf("panic: %v", v)
-		}
-	}()
+	for _, api := range []results.S3API{nil, (*s3.Client)(nil)} {
+		func() {
+			defer func() {
+				if v := recover(); v != "results: S3: api: must not be nil" {
+					t.Errorf("panic: %v", v)
+				}
+			}()
 
-	results.S3(nil, bucket)
+			results.S3(api, bucket)
+		}()
+	}
 }
 
 // The SDK's own client must return errors that Get can distinguish.
