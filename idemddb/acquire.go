@@ -32,7 +32,7 @@ import (
 // A claim that is returned is held: if less than half of its lease is left when its answer arrives, after an outage for example,
 // the lease is extended first, with one more request.
 //
-// Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrChanged, ErrCorrupt, ErrBadKey, ErrMisuse. Nothing was written, with two
+// Errors: ErrInProgress, ErrFailed, ErrMismatch, ErrCorrupt, ErrChanged, ErrBadKey, ErrMisuse. Nothing was written, with two
 // exceptions: the claim that finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes
 // FAILED before it answers ErrFailed; and after [ErrCorrupt] the key may stay claimed until a lease ends. ErrUnsent: the key is
 // completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without a worker, until the lease ends.

@@ -31,7 +31,7 @@ import (
 // another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that does not
 // decode as T; ErrNotStaged, if fn ignored an error of [Stage].
 //
-// The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs
+// The context must not be that of the handler of a durable function, which is ErrMisuse before anything runs: the handler runs
 // again with each invocation. Call Do in a step.
 //
 // fn must not call Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil s or

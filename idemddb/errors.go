@@ -22,22 +22,17 @@ var (
 	// [FencedError] says who holds the key now.
 	ErrFenced = errors.New("fenced")
 
-	// ErrMismatch: nothing was written; the key was claimed before with another fingerprint. This is a bug of the sender:
-	// dead-letter the message. [MismatchError] holds the record.
-	ErrMismatch = errors.New("key was used for another input")
-
 	// ErrFailed: the key has ended for good and is not run again while its record lives. Dead-letter the message. [FailedError]
 	// holds the cause.
 	ErrFailed = errors.New("failed for good")
 
+	// ErrMismatch: nothing was written; the key was claimed before with another fingerprint. This is a bug of the sender:
+	// dead-letter the message. [MismatchError] holds the record.
+	ErrMismatch = errors.New("key was used for another input")
+
 	// ErrUnrecorded: the work is done, and its record was perhaps not written. Acknowledge the message and raise an alarm: running
 	// the work again would be the second time.
 	ErrUnrecorded = errors.New("completion unrecorded")
-
-	// ErrTooLarge: the completion is written, and its result is not kept, because it is above 6 MB, or because the table or
-	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in
-	// Options.Results.
-	ErrTooLarge = errors.New("result too large")
 
 	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone
 	// from where large results are kept. The value is zero.
@@ -46,6 +41,43 @@ var (
 	// ErrUnread: the work was done earlier, and its result, which is kept beside the record or sealed, cannot be read now. Try again
 	// later; a caller that does not need the result may acknowledge its message.
 	ErrUnread = errors.New("done earlier, and its result cannot be read now")
+
+	// ErrCorrupt: no work began; the record cannot be read, it has another format version, or Options.Codec does not open its result.
+	// It needs an operator. Nothing was written, with one exception: if the numbers of a record that is free to be claimed make no
+	// sense, only the answer to the claim shows it, and the key then stays claimed, without a worker, until that lease ends.
+	ErrCorrupt = record.ErrCorrupt
+
+	// ErrTooLarge: the completion is written, and its result is not kept, because it is above 6 MB, or because the table or
+	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in
+	// Options.Results.
+	ErrTooLarge = errors.New("result too large")
+
+	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again
+	// later.
+	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
+
+	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the
+	// message failed, because its next delivery sends them.
+	ErrUnsent = errors.New("completed, with messages not sent yet")
+
+	// ErrNotStaged: nothing was written. [Run], [Do] and wrappers release the key, with one attempt more; after [Claim.Complete] and
+	// [Claim.CompleteWith] the claim is still held. Work returned no error although what it has to write is not staged: [Stage]
+	// refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx,
+	// Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
+	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
+
+	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item
+	// without a key), because a message has a target that is no entry of Options.Senders, because the client of the Store is no
+	// [Transactor], or because its Retention is too short for a [Store.Commit]. This is a bug of the work or of the program; the
+	// text says what is wrong.
+	ErrBadEffects = errors.New("effects cannot be written")
+
+	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
+	ErrNoRecord = record.ErrNoRecord
+
+	// ErrCompleted: nothing was written; the key is completed, and its record answers until its retention ends. Only [Store.Reopen]
+	// returns it.
+	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
 	// its next delivery asks the record.
@@ -58,39 +90,12 @@ var (
 	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
-	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the
-	// message failed, because its next delivery sends them.
-	ErrUnsent = errors.New("completed, with messages not sent yet")
-
-	// ErrNotStaged: nothing was written. [Run], [Do] and wrappers release the key, with one attempt more; after [Claim.Complete] and
-	// [Claim.CompleteWith] the claim is still held. Work returned no error although what it has to write is not staged: [Stage]
-	// refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx,
-	// Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
-	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
-
-	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
-	ErrNoRecord = record.ErrNoRecord
-
-	// ErrCompleted: nothing was written; the key is completed, and its record answers until its retention ends. Only [Store.Reopen]
-	// returns it.
-	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
-
-	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item
-	// without a key), because a message has a target that is no entry of Options.Senders, because the client of the Store is no
-	// [Transactor], or because its Retention is too short for a [Store.Commit]. This is a bug of the work or of the program; the
-	// text says what is wrong.
-	ErrBadEffects = errors.New("effects cannot be written")
-
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = record.ErrBadKey
 
 	// ErrMisuse: nothing was sent, and no work ran; the call is wrong. ClaimOptions.Optimistic is set where a key is always claimed,
 	// or the context is that of the handler of a durable function. This is a bug of the program; the text says what is wrong.
 	ErrMisuse = errors.New("wrong call")
-
-	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again
-	// later.
-	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
 
 	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in
 	// Options.Senders is nil. Only calls that must send the message return it: those with Options.RedeliverUnsent, those of
@@ -101,11 +106,6 @@ var (
 	// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be
 	// sent, until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 	ErrUnsendable = delivery.ErrUnsendable
-
-	// ErrCorrupt: no work began; the record cannot be read, it has another format version, or Options.Codec does not open its result.
-	// It needs an operator. Nothing was written, with one exception: if the numbers of a record that is free to be claimed make no
-	// sense, only the answer to the claim shows it, and the key then stays claimed, without a worker, until that lease ends.
-	ErrCorrupt = record.ErrCorrupt
 )
 
 // InProgressError is returned, as ErrInProgress, for a key that another claim holds.

@@ -110,9 +110,9 @@ type Options struct {
 
 	// Trace returns the traceparent of the run that claims a key, such as that of the span in ctx. The record keeps it, so that a
 	// replay and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is
-	// called once for each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no
-	// request; the record grows by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and
-	// the claim goes on without one. If Trace panics, the claim also goes on; the event [KindPanicked] reports it. Set it in all
+	// called once for each claim, each commit, and each record of work without a claim that failed, if that asks DynamoDB. It must be
+	// quick and safe for concurrent use, and costs no request; the record grows by twice its text. A text that has more than 128 bytes
+	// or is not visible ASCII is not kept, and the claim goes on without one. If Trace panics, the claim also goes on; the event [KindPanicked] reports it. Set it in all
 	// workers of a namespace: a claim of a worker without it leaves the traceparent of an earlier run in the record. Defaults to
 	// none: nothing is kept.
 	Trace func(context.Context) string

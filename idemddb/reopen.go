@@ -13,8 +13,8 @@ import (
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has mended
 // the cause. A key that is in progress or was released already is no error. It costs 2 requests and 2 WCU.
 //
-// Errors: ErrBadKey, ErrCorrupt, ErrNoRecord, ErrCompleted: nothing was written. After any other error the outcome is unknown;
-// reopening again is safe.
+// Errors: ErrCorrupt, ErrChanged, ErrNoRecord, ErrCompleted, ErrBadKey: nothing was written. After any other error the outcome is
+// unknown; reopening again is safe.
 func (s *Store) Reopen(ctx context.Context, key string) error {
 	s.mustExist()
 

@@ -29,12 +29,12 @@ import (
 // completion, and fn succeeded only if that is committed: the errors are also ErrUncommitted, *EffectError or what
 // Effects.Refused makes of it, ErrNotStaged and ErrUnsent.
 //
-// The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs
+// The context must not be that of the handler of a durable function, which is ErrMisuse before anything runs: the handler runs
 // again with each invocation. Call Run in a step.
 //
 // fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own
-// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is an error, because then there is no
-// claim. Run panics for a nil s or fn.
+// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is
+// no claim. Run panics for a nil s or fn.
 func Run(
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context, *Claim) ([]byte, error),
 ) (*Record, error) {
