@@ -168,6 +168,8 @@ func (s *Store) newAcquisition(ctx context.Context, caller engine.Caller, key st
 	}, err //nolint:wrapcheck // its callers name the key
 }
 
+const claimCap = time.Second // the longest pause between the tries of a claim
+
 // try asks for the claim until it has an answer or its time is over.
 func (a *acquisition) try(ctx context.Context) {
 	p := planner.Policy{Pause: claimCap}

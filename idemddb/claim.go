@@ -203,6 +203,16 @@ func workOf(ctx context.Context) *running {
 	return w
 }
 
+// FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
+func FromContext(ctx context.Context) (*Claim, bool) {
+	w := workOf(ctx)
+	if w == nil || w.claim == nil {
+		return nil, false
+	}
+
+	return w.claim, true
+}
+
 // withWork returns the context for work. claim is nil for work without a claim.
 func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
 	return engine.Inside(ctx, &running{claim, s, workOf(ctx)})

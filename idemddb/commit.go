@@ -171,6 +171,9 @@ func (c *committing) run(ctx context.Context) {
 	})
 }
 
+// commitWait is how long the first commit of a group waits for others: a crash meanwhile repeats handlers, not effects.
+const commitWait = 100 * time.Millisecond
+
 // begin begins the write of the record and the effects. The write waits for others of its group for up to hold.
 func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Duration) *engine.Pending {
 	w := c.acquisition.write(p, &c.write)

@@ -66,16 +66,6 @@ func Do[T any](
 	return value, err
 }
 
-// FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
-func FromContext(ctx context.Context) (*Claim, bool) {
-	w := workOf(ctx)
-	if w == nil || w.claim == nil {
-		return nil, false
-	}
-
-	return w.claim, true
-}
-
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or
 // because it was not kept.
 func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {

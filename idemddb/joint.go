@@ -3,7 +3,6 @@ package idemddb
 import (
 	"context"
 	"crypto/rand"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -78,6 +77,3 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 
 	return nil
 }
-
-// commitWait is how long the first commit of a group waits for others: a crash meanwhile repeats handlers, not effects.
-const commitWait = 100 * time.Millisecond

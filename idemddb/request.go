@@ -38,8 +38,6 @@ func refusalOf(f *protocol.Fenced) error {
 	}
 }
 
-const claimCap = time.Second // the longest pause between the tries of a claim
-
 // explain adds a hint to an error that points to a wrong configuration: what should be checked.
 func (s *Store) explain(err error) error {
 	api, ok := errors.AsType[smithy.APIError](err)
