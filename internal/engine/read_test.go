@@ -237,6 +237,33 @@ func TestAWriteWhoseCallerLeavesDuringTheReadIsNotSent(t *testing.T) {
 	}
 }
 
+// Another write of the first record waits while that record is read. It leaves when the read has answered, although the transaction
+// of the second write, which takes a second, is still under way.
+func TestARecordThatAReadHasAnsweredIsFreeForTheNextWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, r, _ := engineThatReads(t, func(ctx context.Context) (*dynamodb.BatchExecuteStatementOutput, error) {
+			<-time.After(2 * time.Millisecond)
+
+			return finds(types.BatchStatementResponse{Item: ended}, types.BatchStatementResponse{Item: begun})(ctx)
+		})
+		r.client.takes = time.Second
+		asked := time.Now()
+
+		var all sync.WaitGroup
+
+		all.Go(func() { together(t, e, lookedOf("1", looks()), lookedOf("2", looks())) })
+		all.Go(func() {
+			<-time.After(time.Millisecond)
+
+			if err := e.Send(t.Context(), lookedOf("1", looks())); err != nil || time.Since(asked) != 1002*time.Millisecond {
+				t.Errorf("answered after %v, %v, want 1.002s: 2 ms of the read, and its own transaction", time.Since(asked), err)
+			}
+		})
+		all.Wait()
+	})
+}
+
 func TestADenialOfReadsIsAskedForAgainAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
