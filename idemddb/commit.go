@@ -38,16 +38,9 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, c.err
 	}
 
-	all := effects{Effects: Effects{
-		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
-	}}
-
-	all.outbox, err = s.outboxOf(ctx, c.Partition, all.Messages)
-	if err := cmp.Or(err, s.checkEffects(c.Partition, &all)); err != nil {
+	if err := c.startWith(ctx, result, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}
-
-	c.start(ctx, result, nil, all)
 
 	return c.finish(ctx)
 }
@@ -65,8 +58,8 @@ type committing struct {
 	known   bool                 // a cached record answers, so nothing is sent
 
 	write    jointWrite
-	begun    *engine.Pending // a write that waits for others of its group; nil for none
-	isMember bool            // the removals of the messages of its group share a request
+	begun    *engine.Call // a write that waits for others of its group; nil for none
+	isMember bool         // the removals of the messages of its group share a request
 }
 
 // start begins the commit. In a group it waits for others from now on. omitted says why there is no result, if the work had one.
@@ -96,6 +89,22 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		hold := min(commitWait, time.Until(p.End)/2) // half of the time that it has is for sending it
 		c.begun = c.begin(write, p, hold)
 	}
+}
+
+// startWith begins the commit with a copy of the caller's effects, unless DynamoDB would refuse these.
+func (c *committing) startWith(ctx context.Context, result []byte, e Effects) (err error) {
+	all := effects{Effects: Effects{
+		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
+	}}
+
+	all.outbox, err = c.store.outboxOf(ctx, c.Partition, all.Messages)
+	if err := cmp.Or(err, c.store.checkEffects(c.Partition, &all)); err != nil {
+		return err //nolint:wrapcheck // its callers name the key
+	}
+
+	c.start(ctx, result, nil, all)
+
+	return nil
 }
 
 // finish waits for the end of the commit and returns its answer.
@@ -175,7 +184,7 @@ func (c *committing) run(ctx context.Context) {
 const commitWait = 100 * time.Millisecond
 
 // begin begins the write of the record and the effects. The write waits for others of its group for up to hold.
-func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Duration) *engine.Pending {
+func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Duration) *engine.Call {
 	w := c.acquisition.write(p, &c.write)
 	w.Joint = c.effects.joint(c.value)
 	w.Joint.Hold = hold

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
@@ -66,15 +65,9 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	all := effects{Effects: Effects{
-		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
-	}, outbox: outboxOf(copyMessages(e.Messages))}
-
-	if err := b.store.checkEffects(c.Partition, &all); err != nil {
+	if err := c.startWith(ctx, result, e); err != nil {
 		return func() (*Record, error) { return nil, err }
 	}
-
-	c.start(ctx, result, nil, all)
 
 	return func() (*Record, error) { return c.finish(ctx) }
 }

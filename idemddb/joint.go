@@ -65,7 +65,7 @@ func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {
 
 // wait waits for the end of the write. If DynamoDB refuses the request as a whole, that is the answer. An error means that it has
 // none.
-func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
+func (j *jointWrite) wait(ctx context.Context, begun *engine.Call) error {
 	err := begun.Wait(ctx)
 	if err == nil || wire.IsTransient(err) {
 		return err //nolint:wrapcheck // its caller says what was sent

@@ -252,7 +252,9 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		c.lease = later(c.lease, lease)
+		if lease.After(c.lease) {
+			c.lease = lease
+		}
 	}
 
 	return found, err

@@ -75,11 +75,8 @@ type Write struct {
 // errNoTime is the answer to a write whose time was over before it had one.
 var errNoTime = errors.New("no answer came in time")
 
-// Pending is a write that was begun, and whose end is waited for by Wait.
-type Pending = call
-
-// call is one call of Send. The mutex of the Engine guards what changes.
-type call struct {
+// Call is a write that was begun, and whose end is waited for by Wait. The mutex of the Engine guards what changes.
+type Call struct {
 	planner.Write
 
 	engine    *Engine
@@ -113,7 +110,7 @@ type report struct {
 }
 
 // report passes the reports of a write to the functions of Config, in the goroutine of the write's caller.
-func (e *Engine) report(ctx context.Context, c *call) {
+func (e *Engine) report(ctx context.Context, c *Call) {
 	all := c.reports
 	c.reports = nil
 
@@ -129,7 +126,7 @@ func (e *Engine) report(ctx context.Context, c *call) {
 }
 
 // withdraw takes a write back whose caller leaves, unless it has ended. Its operation is used no more then.
-func (e *Engine) withdraw(ctx context.Context, c *call) {
+func (e *Engine) withdraw(ctx context.Context, c *Call) {
 	for c.busy {
 		e.unbusy.Wait()
 	}
@@ -152,7 +149,7 @@ func (e *Engine) withdraw(ctx context.Context, c *call) {
 
 // finish ends a write without an answer. If no other caller waits for its flight, the flight is cancelled, and the caller waits
 // for its end.
-func (e *Engine) finish(c *call) {
+func (e *Engine) finish(c *Call) {
 	c.isOver = true
 
 	if s := c.shared; s != nil && !s.flight.IsAwaited() {
@@ -163,7 +160,7 @@ func (e *Engine) finish(c *call) {
 	c.wake()
 }
 
-func (e *Engine) awaitLast(c *call) {
+func (e *Engine) awaitLast(c *Call) {
 	last := c.last
 	c.last = nil
 
@@ -180,7 +177,7 @@ func gaveUp(ctx context.Context, err error) error {
 }
 
 // hasEnded reports whether a record that was found answers a write for good.
-func (c *call) hasEnded(found protocol.Item) bool {
+func (c *Call) hasEnded(found protocol.Item) bool {
 	l, isLooker := c.joiner.(Looker)
 
 	return isLooker && len(found) > 0 && l.HasEnded(found)

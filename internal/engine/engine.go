@@ -71,7 +71,7 @@ func (e *Engine) Send(ctx context.Context, w Write) error {
 }
 
 // Begin begins Send. Wait must follow.
-func (e *Engine) Begin(ctx context.Context, w Write) *Pending {
+func (e *Engine) Begin(ctx context.Context, w Write) *Call {
 	c := newCall(&w)
 	c.engine = e
 
@@ -93,7 +93,7 @@ func (e *Engine) Begin(ctx context.Context, w Write) *Pending {
 }
 
 // Wait ends Send.
-func (c *Pending) Wait(ctx context.Context) error {
+func (c *Call) Wait(ctx context.Context) error {
 	e := c.engine
 
 	e.mu.Lock()
@@ -135,8 +135,8 @@ func (e *Engine) leave(g *planner.Group) {
 }
 
 // newCall makes the planner's write of a write. A write without a Group has one of its own.
-func newCall(w *Write) *call {
-	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast, retried: w.Retried}
+func newCall(w *Write) *Call {
+	c := &Call{op: w.Operation, key: w.Key, isLast: w.IsLast, retried: w.Retried}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
 		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
@@ -168,7 +168,7 @@ func (e *Engine) unlocked(f func()) {
 }
 
 // fly sends a flight of one write, in the goroutine of its caller. If the client panics or ends the goroutine, so does Send.
-func (e *Engine) fly(ctx context.Context, c *call) {
+func (e *Engine) fly(ctx context.Context, c *Call) {
 	f := c.flight
 	c.flight, c.answers[0] = nil, planner.Done
 
@@ -193,7 +193,7 @@ func (e *Engine) fly(ctx context.Context, c *call) {
 	})
 }
 
-func (c *call) readSingle(answer protocol.Answer) (planner.Answer, error) {
+func (c *Call) readSingle(answer protocol.Answer) (planner.Answer, error) {
 	if _, err := c.op.Read(answer); err != nil {
 		return after(answer.Outcome), err
 	}
@@ -241,14 +241,14 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	}
 }
 
-func callOf(w *planner.Write) *call {
-	c, _ := w.Handle.(*call)
+func callOf(w *planner.Write) *Call {
+	c, _ := w.Handle.(*Call)
 
 	return c
 }
 
 // wake makes the caller look. It is called with the mutex of the Engine held.
-func (c *call) wake() {
+func (c *Call) wake() {
 	select {
 	case c.signal <- struct{}{}:
 	default: // it will look anyway
@@ -304,7 +304,7 @@ func (e *Engine) tick() {
 }
 
 // await waits for an event of the write, or for the end of ctx.
-func (e *Engine) await(ctx context.Context, c *call) {
+func (e *Engine) await(ctx context.Context, c *Call) {
 	if c.signal == nil {
 		c.signal = make(chan struct{}, 1)
 	}

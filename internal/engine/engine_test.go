@@ -241,7 +241,7 @@ func TestACallerWaitsUntilItsOperationIsUsedNoMore(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			e := newCaller(&client{}).engine
-			c := &call{engine: e, isOver: isOver, busy: isOver}
+			c := &Call{engine: e, isOver: isOver, busy: isOver}
 			ended := make(chan error, 1)
 
 			go func() { ended <- c.Wait(ctx) }()
@@ -388,8 +388,8 @@ func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
 		"one of them":  func(s *shared) { s.reportOne(report{}) },
 		"each of them": func(s *shared) { s.readLost(ErrExited) },
 	} {
-		over, waits := &call{isOver: true}, &call{}
-		s := &shared{engine: newCaller(&client{}).engine, calls: []*call{nil, over, waits}, answers: make([]planner.Answer, 3)}
+		over, waits := &Call{isOver: true}, &Call{}
+		s := &shared{engine: newCaller(&client{}).engine, calls: []*Call{nil, over, waits}, answers: make([]planner.Answer, 3)}
 
 		if c(s); len(over.reports) != 0 || len(waits.reports) != 1 {
 			t.Errorf("%s: the one who has left has %d reports, the other one %d", name, len(over.reports), len(waits.reports))
@@ -403,7 +403,7 @@ func TestAFlightOfOneWriteWhoseCallerHasLeftBeforeItWasSentLands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCaller(&client{}).engine
 
-		var calls []*call
+		var calls []*Call
 		for range 2 {
 			calls = append(calls, e.Begin(t.Context(), Write{Record: "a", Operation: operation(nil)}))
 		}
@@ -429,7 +429,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 		group := e.NewGroup()
 		group.Expect(1)
 
-		var calls []*call
+		var calls []*Call
 		for _, record := range []string{"a", "b"} {
 			calls = append(calls, newCall(&Write{
 				Record: record, Group: group, Policy: planner.Policy{End: time.Now().Add(time.Minute)}, Operation: operation(nil),
@@ -508,7 +508,7 @@ func TestAPanicWhileASharedRequestIsMadeLetsItsWritesTravelAlone(t *testing.T) {
 		g.Expect(2)
 
 		var (
-			begun []*Pending
+			begun []*Call
 			read  []protocol.Outcome
 		)
 
@@ -547,7 +547,7 @@ func TestATransactionCountsForTIfItIsAnswered(t *testing.T) {
 
 	for _, fails := range []bool{false, true} {
 		f := &planner.Flight{}
-		newTransaction([]*call{newCall(&Write{Operation: joined{}, Joint: &planner.Joint{}})}).send(
+		newTransaction([]*Call{newCall(&Write{Operation: joined{}, Joint: &planner.Joint{}})}).send(
 			t.Context(), New(Config{Transactor: &client{fails: fails}}), f)
 
 		if f.IsAnswered == fails {
@@ -563,7 +563,7 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		ignore := func(context.Context, string, error) {}
 		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Unshared: ignore})
 
-		var calls []*call
+		var calls []*Call
 
 		group := e.NewGroup()
 

@@ -31,8 +31,8 @@ type shared struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when its request has ended
 
-	calls   []*call          // of the writes of the flight; nil for one whose caller had left before it was sent
-	sent    []*call          // of these, in the order of the request
+	calls   []*Call          // of the writes of the flight; nil for one whose caller had left before it was sent
+	sent    []*Call          // of these, in the order of the request
 	answers []planner.Answer // to the writes of the flight
 	errs    []error
 
@@ -64,7 +64,7 @@ func (e *Engine) start(f *planner.Flight) {
 // seat lists the calls of the flight. It is called with the mutex of the Engine held.
 func (s *shared) seat() {
 	n := len(s.flight.Writes)
-	s.calls, s.answers, s.errs = make([]*call, n), slices.Repeat([]planner.Answer{planner.AloneNow}, n), make([]error, n)
+	s.calls, s.answers, s.errs = make([]*Call, n), slices.Repeat([]planner.Answer{planner.AloneNow}, n), make([]error, n)
 
 	for i, w := range s.flight.Writes {
 		s.calls[i] = callOf(w)
@@ -107,7 +107,7 @@ func (s *shared) run(ctx context.Context) {
 }
 
 // send sends the request, and returns the function that reads the answer to a write.
-func (s *shared) send(ctx context.Context) func(at int, c *call) (planner.Answer, error) {
+func (s *shared) send(ctx context.Context) func(at int, c *Call) (planner.Answer, error) {
 	if s.transaction != nil {
 		return s.transaction.send(ctx, s.engine, s.flight).read
 	}
@@ -115,7 +115,7 @@ func (s *shared) send(ctx context.Context) func(at int, c *call) (planner.Answer
 	answer := wire.Statements(ctx, s.engine.Shared, s.statements, s.engine.Options...)
 	read := s.judge(&answer)
 
-	return func(at int, c *call) (planner.Answer, error) { return c.read(read(at)) }
+	return func(at int, c *Call) (planner.Answer, error) { return c.read(read(at)) }
 }
 
 // panicked returns the error for a recovered panic, or for a goroutine that was ended.
@@ -164,7 +164,7 @@ func (s *shared) take() {
 
 // isComplete reports whether the callers of all that is sent still wait.
 func (s *shared) isComplete() bool {
-	return !slices.ContainsFunc(s.sent, func(c *call) bool { return !slices.Contains(s.calls, c) })
+	return !slices.ContainsFunc(s.sent, func(c *Call) bool { return !slices.Contains(s.calls, c) })
 }
 
 // setFree ends what take began: a caller may leave again, because its operation is no longer used. It is called with the mutex of
@@ -241,7 +241,7 @@ func (s *shared) reportOne(r report) {
 }
 
 // read gives the answers to the operations whose callers still wait.
-func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
+func (s *shared) read(read func(at int, c *Call) (planner.Answer, error)) {
 	s.engine.change(func() {
 		for _, c := range s.calls {
 			if c != nil {
@@ -259,7 +259,7 @@ func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
 
 // readLost gives each operation the outcome Unknown, and each caller the cause.
 func (s *shared) readLost(err error) {
-	s.read(func(_ int, c *call) (planner.Answer, error) {
+	s.read(func(_ int, c *Call) (planner.Answer, error) {
 		return c.read(protocol.Answer{Outcome: protocol.Unknown, Err: err})
 	})
 
@@ -273,7 +273,7 @@ func (s *shared) readLost(err error) {
 }
 
 // read gives an answer to the operation. If the code of the user panics there, the write goes on alone.
-func (c *call) read(a protocol.Answer) (planner.Answer, error) {
+func (c *Call) read(a protocol.Answer) (planner.Answer, error) {
 	if a.Outcome == protocol.NotShared {
 		return planner.AloneNow, a.Err
 	}
@@ -293,7 +293,7 @@ func (c *call) read(a protocol.Answer) (planner.Answer, error) {
 	return after(a.Outcome), err
 }
 
-func (c *call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
+func (c *Call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			step, err = protocol.Single, panicerror.New(theClient, v)

@@ -22,14 +22,14 @@ import (
 // it has committed with success, which saves a try. Without a record nothing but the token keeps the effects from being written
 // twice: such a write is sent as it was to its end.
 type transaction struct {
-	calls  []*call // whose parts are in it
+	calls  []*Call // whose parts are in it
 	joined protocol.Joined
 	input  dynamodb.TransactWriteItemsInput
 }
 
 // newTransaction makes the transaction of these calls, without those whose numbers do not fit into a sum with those of the
 // others.
-func newTransaction(calls []*call) *transaction {
+func newTransaction(calls []*Call) *transaction {
 	t := &transaction{}
 
 	for _, c := range calls {
@@ -51,10 +51,10 @@ func newTransaction(calls []*call) *transaction {
 }
 
 // transactionOf returns the request of a flight of one write.
-func transactionOf(f *planner.Flight, c *call) *transaction {
+func transactionOf(f *planner.Flight, c *Call) *transaction {
 	t, isRepeated := f.Handle.(*transaction)
 	if !isRepeated {
-		t = newTransaction([]*call{c})
+		t = newTransaction([]*Call{c})
 		f.Handle = t
 	}
 
@@ -102,7 +102,7 @@ func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *t
 }
 
 // read gives the answer to an operation. If the code of the user panics there, the write goes on alone.
-func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
+func (t *transacted) read(at int, c *Call) (next planner.Answer, err error) {
 	if t.parts == nil {
 		return c.read(t.whole)
 	}
@@ -182,7 +182,7 @@ func (s *shared) readFirst(ctx context.Context) {
 }
 
 // looks returns the statements that read the records of those whose callers still wait, and the calls in the same order.
-func (s *shared) looks() (calls []*call, statements []types.BatchStatementRequest) {
+func (s *shared) looks() (calls []*Call, statements []types.BatchStatementRequest) {
 	s.take()
 	defer s.engine.change(s.setFree)
 
