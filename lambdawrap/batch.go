@@ -42,7 +42,8 @@ func Batch(
 	w.hasOneHandler = true
 
 	if w.opts.StopAtFailure {
-		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.StopAtFailure: must not be set with Batch, whose handler decides what it works on"))
+		w.invalid = errors.Join(w.invalid, errors.New(
+			"lambdawrap: Options.StopAtFailure: must not be set with Batch, whose handler decides what it works on"))
 	}
 
 	if w.opts.Optimistic {

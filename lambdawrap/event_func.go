@@ -18,8 +18,8 @@ type EventFunc[In, Out any] func(context.Context, In) (Out, error)
 var (
 	errArray = errors.New("lambdawrap: the payload is an array of records, as EventBridge Pipes sends it, and nothing ran: Func would put one key " +
 		"on the whole of it; use Pipe with SQS, Kinesis or DynamoDBStream")
-	errDurable = errors.New("lambdawrap: this is an invocation of a durable function, and nothing ran: its handler runs again with each invocation, so it " +
-		"would find its own record; use idemddb.Do in a step, with DurableKey, or the idempotency key as the name of the execution")
+	errDurable = errors.New("lambdawrap: this is an invocation of a durable function, and nothing ran: its handler runs again with each invocation, " +
+		"so it would find its own record; use idemddb.Do in a step, with DurableKey, or the idempotency key as the name of the execution")
 )
 
 // Invoke reads the input, calls the function and writes its result. It makes EventFunc a lambda.Handler. An array of records of
@@ -79,5 +79,6 @@ func isOfPipe(payload []byte) bool {
 func DurableKey(ctx context.Context, step string) (string, error) {
 	arn, _ := durable.Execution(ctx)
 
-	return listKey("is this the handler of a durable function, and has the step a name?", field{"the execution's ARN", arn}, field{"the step's name", step})
+	return listKey("is this the handler of a durable function, and has the step a name?",
+		field{"the execution's ARN", arn}, field{"the step's name", step})
 }

@@ -37,9 +37,11 @@ func (e *statusError) Error() string {
 }
 
 var (
-	errTrailers   = &programError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
-	errAnswerLost = errors.New("lambdawrap: the request was worked on before, and its answer is lost: the table or Options.Results of the Store did not take it or lost it, or Options.Codec did not seal it")
-	errPanicked   = errors.New("lambdawrap: the handler panicked or ended its goroutine")
+	errTrailers = &programError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; " +
+		"serve it outside of lambdawrap.HTTP")}
+	errAnswerLost = errors.New("lambdawrap: the request was worked on before, and its answer is lost: the table or Options.Results " +
+		"of the Store did not take it or lost it, or Options.Codec did not seal it")
+	errPanicked = errors.New("lambdawrap: the handler panicked or ended its goroutine")
 )
 
 // work begins the work of the key, runs the handler and settles the work.
