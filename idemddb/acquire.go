@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
@@ -60,7 +59,7 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
-	a, err := s.newAcquisition(ctx, caller, key, opts)
+	a, err := s.newAcquisition(caller, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
@@ -155,8 +154,8 @@ func (a *acquisition) cached() bool {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, caller engine.Caller, key string, opts *ClaimOptions) (*acquisition, error) {
-	token := newToken(requestID(ctx))
+func (s *Store) newAcquisition(caller engine.Caller, key string, opts *ClaimOptions) (*acquisition, error) {
+	token := newToken(caller.RequestID)
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
@@ -338,13 +337,4 @@ func newToken(requestID string) string {
 	}
 
 	return requestID + record.TokenMark + rand.Text()
-}
-
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
 }

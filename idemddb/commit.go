@@ -147,7 +147,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		opts = &ClaimOptions{}
 	}
 
-	a, err := s.newAcquisition(ctx, s.engine.Caller(ctx), key, opts)
+	a, err := s.newAcquisition(s.engine.Caller(ctx), key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}

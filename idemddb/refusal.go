@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -16,7 +17,7 @@ func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
 			continue
 		}
 
-		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), hint: hintContext}
+		refusal := &InProgressError{Key: a.key, Holder: engine.RequestID(ctx), hint: hintContext}
 		if w.claim != nil {
 			refusal.Until = w.claim.Deadline()
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // This file holds the key functions that take a key from what an AWS service has put into the event: SentMessageID for SQS; and
@@ -92,5 +93,5 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 // each event that its source delivers twice; they need a key from their content. The error is [ErrNoKey] if the context has no
 // request id, as outside of Lambda.
 func RequestID[In any](ctx context.Context, _ In) (string, error) {
-	return listKey("is this an invocation of Lambda?", field{"the request id", requestID(ctx)})
+	return listKey("is this an invocation of Lambda?", field{"the request id", engine.RequestID(ctx)})
 }

@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
@@ -227,7 +225,7 @@ func checkFunc[Out any](hasKey bool) error {
 
 // begin finds the key of an invocation, and refuses one that has no time or no key.
 func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*message, error) {
-	m := &message{id: slog.String("requestId", requestID(work))}
+	m := &message{id: slog.String("requestId", engine.RequestID(work))}
 	m.find = func(ctx context.Context) (schedule.Work, error) {
 		return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint)
 	}
@@ -274,13 +272,4 @@ func (r *funcRun[In, Out]) claimOptions() *idemddb.ClaimOptions {
 	}
 
 	return opts
-}
-
-// requestID returns the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/emf"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/idemhttp"
 )
 
@@ -177,7 +178,7 @@ func (m *Metrics) report(ctx context.Context, c *counts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.format.Write(m.out, c.values(), requestID(ctx))
+	m.format.Write(m.out, c.values(), engine.RequestID(ctx))
 
 	if c.doneUnobserved() && !m.observed.Load() && !m.warned {
 		m.warned = true
@@ -188,7 +189,7 @@ func (m *Metrics) report(ctx context.Context, c *counts) {
 // warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.
 func (m *Metrics) warn(ctx context.Context) {
 	var attrs []slog.Attr
-	if id := requestID(ctx); id != "" {
+	if id := engine.RequestID(ctx); id != "" {
 		attrs = append(attrs, slog.String(emf.RequestID, id))
 	}
 

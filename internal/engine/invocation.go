@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
@@ -78,6 +80,15 @@ func LeaseBound(ctx context.Context) time.Time {
 	return deadline
 }
 
+// RequestID returns the id of the Lambda invocation that a context belongs to; "" outside of Lambda.
+func RequestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}
+
 // SettlePause is the longest pause between the tries of a write that settles finished work: each pause is a window for a crash.
 const SettlePause = 200 * time.Millisecond
 
@@ -117,11 +128,12 @@ type Caller struct {
 	Invocation *Invocation
 	Group      *Group    // of its writes; nil if the context has none, or one of another Store
 	LeaseBound time.Time // as by the function LeaseBound
+	RequestID  string    // as by the function RequestID
 }
 
 // Caller returns what a context says of a call that is made with it.
 func (e *Engine) Caller(ctx context.Context) Caller {
-	c := Caller{Invocation: Of(ctx), LeaseBound: LeaseBound(ctx)}
+	c := Caller{Invocation: Of(ctx), LeaseBound: LeaseBound(ctx), RequestID: RequestID(ctx)}
 	if g := c.Invocation.Group; g != nil && g.engine == e {
 		c.Group = g
 	}
