@@ -204,6 +204,7 @@ func TestTheClaimOfAbandonedWorkIsKeptAfterItsContext(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		work := beginWork(f, f.store, "k", nil)
+		work.Context(f.Context()) // from here on its lease is renewed
 
 		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
 		defer cancel()
@@ -211,12 +212,30 @@ func TestTheClaimOfAbandonedWorkIsKeptAfterItsContext(t *testing.T) {
 		stop, err := work.Abandon(ctx)
 		must(f, err)
 
-		defer stop()
-
 		<-time.After(2 * time.Minute)
 
 		if !work.Claim().Held() {
 			f.Error("the claim is not kept")
+		}
+
+		stop()
+		<-time.After(2 * time.Minute)
+
+		if work.Claim().Held() {
+			f.Error("the claim is kept for nothing")
+		}
+	})
+}
+
+func TestAbandonSaysThatTheLeaseIsPerhapsNotExtended(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work := beginWork(f, f.store, "k", nil)
+		f.db.Intercept(always(idemddbtest.LostRequest))
+
+		stop, err := work.Abandon(f.Context())
+		if stop(); err == nil {
+			f.Error("no error")
 		}
 	})
 }

@@ -247,7 +247,7 @@ func TestARecordThatAReadHasAnsweredIsFreeForTheNextWrite(t *testing.T) {
 
 			return finds(types.BatchStatementResponse{Item: ended}, types.BatchStatementResponse{Item: begun})(ctx)
 		})
-		r.client.takes = time.Second
+		r.takes = time.Second
 		asked := time.Now()
 
 		var all sync.WaitGroup
