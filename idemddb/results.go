@@ -18,11 +18,9 @@ import (
 // omittedValue stands in the place of a result that is not kept. It is never written.
 var omittedValue = &types.AttributeValueMemberNULL{Value: true}
 
-const (
-	// putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
-	// completion has, and half of what is left of the lease.
-	putTime = 5 * time.Second
-)
+// putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
+// completion has, and half of what is left of the lease.
+const putTime = 5 * time.Second
 
 // owner is whose result is kept: the record's key, the owner token of the call that completes it, and how long its claim lasts.
 type owner struct {

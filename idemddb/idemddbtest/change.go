@@ -11,7 +11,7 @@ import (
 
 // Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
 type Change struct {
-	Table         string
+	Table         string                          // its name
 	Before, After map[string]types.AttributeValue // copies; nil where there was or is no item
 	Time          time.Time                       // by Options.Now
 	ByTimeToLive  bool                            // Expire has deleted the item

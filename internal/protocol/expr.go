@@ -186,9 +186,9 @@ const (
 	// becomes −1: it counts as released, as 0 does, but it is not 0.
 	updateReturn = "SET lease = :returned" + updateUnused
 
-	// The fencing token rises although nobody claims the key, so that a late request of the write that ended it (condMarkFailed)
-	// is refused.
-	// took says that a second run may begin: the first may have had its effect.
+	// updateReopen lets a failed key be claimed again. The fencing token rises although nobody claims the key, so that a late request
+	// of the write that ended it (condMarkFailed) is refused. took says that a second run may begin: the first may have had its
+	// effect.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp" + updateReopened
 
 	updateReopened = ", took = if_not_exists(took, :zero) - :one"

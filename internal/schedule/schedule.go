@@ -124,11 +124,11 @@ const (
 	found                 // its key is known; it waits for an earlier message of its group, or while another message works on its key
 	keyless               // it has no key, and waits as well
 	waits                 // for its claim
-	claiming              //
+	claiming              // its claim has begun, and its answer is not known
 	ready                 // waits for a worker
 	runs                  // has a worker
 	ended                 // its handler has returned, or did not run
-	finished              //
+	finished              // the end of its work is reported, so that the next message of its group may follow
 )
 
 type message struct {
