@@ -70,8 +70,8 @@ func rest(all []found) string {
 	return fmt.Sprintf("%d more, %d of them claimed with NoTakeover", len(all), guarded)
 }
 
-// ask asks for the reason and for a yes. It checks what it is told by itself, because the error of package operate would come
-// after the question, as one of an unknown outcome.
+// ask asks for the reason and for a yes. It checks the reason and the name by itself, because the error of package operate would
+// come after the question.
 func (c *change) ask(count int) error {
 	a := c.app
 	in := bufio.NewReader(a.in)

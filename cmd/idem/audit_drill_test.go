@@ -58,8 +58,8 @@ func TestDrillFiveFaultsInOneTable(t *testing.T) {
 		t.Errorf("a payment that is right is named:\n%s", n.shown())
 	}
 
-	// While the operator follows the stream, a worker whose clock is 5 s ahead claims keys. DynamoDB Local knows the minute of a
-	// change only.
+	// While the operator follows the stream, a worker whose clock is 5 s ahead claims keys. DynamoDB Local has only the minute of a
+	// change.
 	ahead := func() { n.clock.Advance(time.Since(n.clock.Now()) + 5*time.Second) }
 	n.aws.set(func(c *cloud) {
 		c.scans = 20
@@ -129,7 +129,7 @@ func empty(page int64, engine http.Handler, w http.ResponseWriter, r *http.Reque
 	answer(w, recorded.Code, out)
 }
 
-// Whatever is wrong with the reading of a stream is told, and what can be read is judged all the same.
+// Whatever is wrong with the reading of a stream is reported, and what can be read is judged all the same.
 func TestAnAuditTellsWhatIsInItsWayAndGoesOn(t *testing.T) {
 	t.Parallel()
 

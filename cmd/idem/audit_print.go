@@ -68,7 +68,7 @@ func (p auditPrinter) report(r audit.Report, isAtEnd bool) error {
 // end prints what was found, and returns the error that has the exit code.
 func (u *auditRun) end(result tablestream.Result, failed error) error {
 	report := u.checker.Report()
-	told, err := u.tellStories()
+	printed, err := u.printStories()
 	err = errors.Join(err, u.printer.report(report, failed == nil))
 	u.ended(result)
 
@@ -81,7 +81,7 @@ func (u *auditRun) end(result tablestream.Result, failed error) error {
 		return u.wrong(&report, result, failed)
 	case failed != nil:
 		return notToItsEnd(failed)
-	case u.isOfOneKey() && told == 0:
+	case u.isOfOneKey() && printed == 0:
 		return &codeError{exitNothing, errors.New("the stream has no change of this key; DynamoDB keeps a change for 24 hours")}
 	default:
 		return nil
@@ -90,8 +90,9 @@ func (u *auditRun) end(result tablestream.Result, failed error) error {
 
 func (u *auditRun) isOfOneKey() bool { return u.wanted != nil || u.hash != "" }
 
-// tellStories prints the story of each key that was asked for; without one, of each key with a violation that was not told yet.
-func (u *auditRun) tellStories() (told int, err error) {
+// printStories prints the story of each key that was asked for; without one, of each key with a violation that was not printed
+// yet.
+func (u *auditRun) printStories() (printed int, err error) {
 	keys := u.found
 	if u.isOfOneKey() {
 		keys = append(slices.Sorted(maps.Keys(u.wanted)), u.stories...)
@@ -103,7 +104,7 @@ func (u *auditRun) tellStories() (told int, err error) {
 			continue
 		}
 
-		told++
+		printed++
 
 		if u.app.flags.json {
 			err = errors.Join(err, u.printer.storyJSON(partition, story))
@@ -112,7 +113,7 @@ func (u *auditRun) tellStories() (told int, err error) {
 		}
 	}
 
-	return told, err
+	return printed, err
 }
 
 // wrong is the error of an audit that found a violation, or that lacks a change.

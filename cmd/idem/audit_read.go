@@ -127,10 +127,10 @@ func (u *auditRun) isWanted(partition string) bool {
 	}
 }
 
-// mostKeys is how many keys with violations an audit tells the stories of. All violations are counted, and --json has each.
+// mostKeys is how many keys with violations have their stories printed. All violations are counted, and --json has each.
 const mostKeys = 100
 
-// violation tells a violation at once where nobody waits for the end, and else keeps its key, so that its story is told once.
+// violation prints a violation at once where nobody waits for the end, and else keeps its key, so that its story is printed once.
 func (u *auditRun) violation(v *audit.Verdict) error {
 	if u.app.flags.json {
 		return u.printer.violationJSON(v, u.checker.Story(v.Partition))
@@ -149,7 +149,7 @@ func (u *auditRun) violation(v *audit.Verdict) error {
 	return nil
 }
 
-// progress tells how far the reading is, at most once a second.
+// progress shows how far the reading is, at most once a second.
 func (u *auditRun) progress() func(tablestream.Result) {
 	last := time.Now()
 

@@ -180,7 +180,7 @@ func TestAnAuditFindsEachFault(t *testing.T) {
 	}
 }
 
-// The story of a key is told as a person tells it, also when its record is gone.
+// The story of a key is printed in the order of its changes, also when its record is gone.
 func TestAnAuditTellsTheStoryOfAKey(t *testing.T) {
 	t.Parallel()
 
@@ -297,7 +297,7 @@ func TestAnAuditThatDoesNotComeToTheEndSaysSo(t *testing.T) {
 	})
 }
 
-// A stream that is followed is read until the operator interrupts it, and its violations are told when they come.
+// A stream that is followed is read until the operator interrupts it, and its violations are printed when they come.
 func TestAnAuditFollowsTheStream(t *testing.T) {
 	t.Parallel()
 
@@ -356,7 +356,7 @@ func TestDrillAnAudit(t *testing.T) {
 	n.onThePage("story")
 }
 
-// DynamoDB Local knows the minute of a change only, but who follows its stream knows when a change came: a worker's clock that is
+// DynamoDB Local has only the minute of a change, but who follows its stream knows when a change came: a worker's clock that is
 // ahead is found.
 func TestAnAuditThatFollowsFindsAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
@@ -448,7 +448,7 @@ func TestAnAuditHasABudgetUnlessItFollows(t *testing.T) {
 	}
 }
 
-// What was left out was read and paid all the same. Progress is told once a second.
+// What was left out was read and paid all the same. Progress is shown once a second.
 func TestAnAuditCountsWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 

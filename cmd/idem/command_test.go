@@ -651,7 +651,7 @@ func TestTheCostOfAMonth(t *testing.T) {
 	}
 }
 
-// A table whose size DynamoDB does not know yet has records of the usual size.
+// A table whose size DynamoDB has not counted yet has records of the usual size.
 func TestTheCostOfATableWithoutASizeIsAssumed(t *testing.T) {
 	t.Parallel()
 

@@ -22,7 +22,7 @@ type piece struct {
 	err  error // why it has no key
 }
 
-// envelope tells the kinds of events apart.
+// envelope has the fields by which the kinds of events differ.
 type envelope struct {
 	Source   string `json:"eventSource"`
 	Body     string `json:"body"`
@@ -187,7 +187,7 @@ func (e *eventFlags) ofMessages(messages []events.SQSMessage) ([]piece, error) {
 	return pieces(messages, nil, pick, func(m events.SQSMessage) string { return "message " + m.MessageId })
 }
 
-// ofRequest reads a request. Its key begins with its caller, which only the function's HTTPOptions.Caller knows.
+// ofRequest reads a request. Its key begins with its caller, which only the function's HTTPOptions.Caller returns.
 func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
 	if err := e.refuse("HTTP requests, whose key is their header Idempotency-Key", map[string]bool{
 		"--path": len(e.paths) > 0, "--key": e.keyOf != "",

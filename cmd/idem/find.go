@@ -16,7 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// finder is how a command is told which records it is about.
+// finder has the flags that say which records a command is about.
 type finder struct {
 	app *app
 

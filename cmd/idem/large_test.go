@@ -65,7 +65,7 @@ func records(t *testing.T) int {
 	return count
 }
 
-// An audit of a large stream stays within its budget, and tells how far it came. IDEM_RECORDS is how many changes there are.
+// An audit of a large stream stays within its budget, and says how far it came. IDEM_RECORDS is how many changes there are.
 func TestAuditOfALargeStream(t *testing.T) {
 	t.Parallel()
 

@@ -133,7 +133,7 @@ func since(v operate.View) time.Time {
 	}
 }
 
-// progress tells how far a list is, at most once a second, and about how much the table holds.
+// progress shows how far a list is, at most once a second, and about how much the table holds.
 func (a *app) progress(ctx context.Context, d *desk) func(operate.Progress) {
 	var total *string
 

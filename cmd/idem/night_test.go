@@ -109,7 +109,7 @@ func TestAMissingTableBehindBorrowedCredentialsSaysSo(t *testing.T) {
 	n.expect(exitError, "ResourceNotFoundException", `access key "local"`, "AWS_ACCESS_KEY_ID", "-sharedDb")
 }
 
-// Whoever has given credentials is not told of others.
+// Whoever has given credentials reads nothing of others.
 func TestAMissingTableBehindOtherCredentialsIsJustMissing(t *testing.T) {
 	n := newNight(t, idemddbtest.New(nil).Handler())
 

@@ -264,5 +264,5 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// sayf tells the operator something beside the results.
+// sayf writes a line for the operator, beside the results.
 func (a *app) sayf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }

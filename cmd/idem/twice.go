@@ -117,7 +117,7 @@ func worker(v *operate.View) string {
 	return shorten(v.Owner, maxCell)
 }
 
-// whyTwice says why the work began again, as far as the record knows.
+// whyTwice says why the work began again, as far as the record shows.
 func whyTwice(v *operate.View, now time.Time) string {
 	said := make([]string, len(v.SecondRun.Why))
 	for i, reason := range v.SecondRun.Why {

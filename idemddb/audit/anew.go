@@ -47,7 +47,7 @@ var anewSets = map[string]expectation{
 
 func highest(p *pair) int64 { return max(p.before.number(attrFence), p.after.number(attrBorn)) + 1 }
 
-// newTook is 0. A worker that does not know took puts an item without it.
+// newTook is 0. A worker of a version without took puts an item without it.
 func newTook(p *pair, name string) string {
 	if p.OldWorkers && !p.after.has(name) {
 		return ""

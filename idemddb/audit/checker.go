@@ -52,8 +52,8 @@ func (c *Checker) Check(change Change) Verdict {
 	return j.verdict
 }
 
-// Story tells what happened to a key, one change a line, oldest first. The argument is the whole partition key. It is empty for a
-// key that the Checker has not seen. Of a long story the changes in the middle are left out, and a line says so.
+// Story returns what happened to a key, one change a line, oldest first. The argument is the whole partition key. It is empty for
+// a key that the Checker has not seen. Of a long story the changes in the middle are left out, and a line says so.
 func (c *Checker) Story(partition string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Checker) Report() Report {
 	return c.report.clone()
 }
 
-// history is what the Checker knows of one key.
+// history is what the Checker has seen of one key.
 type history struct {
 	last         digest // after the last change
 	isSeen       bool
@@ -96,7 +96,7 @@ const mostOwners = 1000
 
 func newHistory() *history { return &history{owners: map[string]token{}} }
 
-// judge adds to the verdict what only the history shows, and then remembers the change.
+// judge adds to the verdict what only the history shows, and then adds the change to it.
 func (h *history) judge(j *judgement) {
 	v := &j.verdict
 
@@ -256,7 +256,7 @@ func (h *history) rememberStamp(j *judgement) {
 	}
 }
 
-// own remembers the token of the record.
+// own keeps the token of the record.
 func (h *history) own(it item) {
 	own := it.str(attrOwner)
 

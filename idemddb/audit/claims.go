@@ -142,7 +142,7 @@ var notReleased = demand{
 	decides:   true,
 }
 
-// takeoverAllowed is AND lease = :zero of NoTakeover. A worker that does not know nt leaves that of the claim before.
+// takeoverAllowed is AND lease = :zero of NoTakeover. A worker of a version without nt leaves that of the claim before.
 var takeoverAllowed = demand{
 	attribute: attrNT,
 	met: func(p *pair) bool {

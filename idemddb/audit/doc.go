@@ -16,7 +16,7 @@
 //
 //   - Writes of a program that does not keep to docs/record.md, edits by hand, old items that were written back over newer ones.
 //   - Claims that were taken over while they were held, and clocks that differ by more than ClockSkew.
-//   - Workers of an older version, which leave attributes that they do not know: see [Options.OldWorkers].
+//   - Workers of an older version, which leave attributes that came later: see [Options.OldWorkers].
 //   - Time to Live on a wrong attribute, where it deletes a record before its end, and records that nobody said were to be
 //     deleted.
 //

@@ -71,7 +71,7 @@ func ExampleChecker_Story() {
 	// 2030-01-01 00:00:03.000Z: The record is deleted. VIOLATION (deletion): The record was deleted, and not by Time to Live. An operator who forgets a record first writes so into op, and op does not say it.
 }
 
-// The error of a report is for a test: it tells the first violations, with the story of each key.
+// The error of a report is for a test: it has the first violations and the story of each key.
 func ExampleReport_Err() {
 	checker, err := audit.NewChecker(audit.Options{})
 	if err != nil {

@@ -93,7 +93,7 @@ func plus(name string, more int64) expectation {
 	}
 }
 
-// unlessOld also takes what a worker leaves that does not know the attribute yet.
+// unlessOld also takes what a worker of a version before the attribute leaves.
 func unlessOld(expect expectation) expectation {
 	return func(p *pair, name string) string {
 		if p.OldWorkers && stays(p, name) == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A Change is what happened to one item, as a stream of the table tells it.
+// A Change is what happened to one item, as a stream of the table has it.
 type Change struct {
 	Before, After map[string]types.AttributeValue // nil: there was no item, or there is none any more
 	Time          time.Time                       // of the change, by the service's clock; zero: not known, and times are not judged

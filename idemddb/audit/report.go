@@ -65,7 +65,7 @@ func (r Report) String() string {
 	}
 }
 
-// Err returns nil if there is no violation, else an error that tells the first ones, with the story of each key.
+// Err returns nil if there is no violation, else an error with the first ones and the story of each key.
 func (r Report) Err() error {
 	if r.Violations == 0 {
 		return nil
@@ -143,18 +143,18 @@ type ViolationsError struct {
 	Report Report // what the [Checker] has seen
 }
 
-// mostTold is how many findings the text of an error tells.
-const mostTold = 5
+// mostShown is how many findings the text of an error has.
+const mostShown = 5
 
-// Error says how many changes are violations, and tells the first findings.
+// Error says how many changes are violations, and shows the first findings.
 func (e *ViolationsError) Error() string {
 	var b strings.Builder
 
 	fmt.Fprintf(&b, "audit: %d of %d changes are violations", e.Report.Violations, e.Report.Judged)
 
 	for i, f := range e.Report.Found {
-		if i == mostTold {
-			fmt.Fprintf(&b, "\n%d more are not shown", e.Report.Violations-mostTold)
+		if i == mostShown {
+			fmt.Fprintf(&b, "\n%d more are not shown", e.Report.Violations-mostShown)
 
 			break
 		}

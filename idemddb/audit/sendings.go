@@ -2,10 +2,10 @@ package audit
 
 import "time"
 
-// What a sender makes of the messages of a completed record. Each sender writes what it believes is left, so a slower one may put
-// back what a faster one has removed. So the messages are not compared with those before the change, but for what one number
-// stands for; [Checker] compares them with those that the completion stored. One write removes, parks and sends parked messages,
-// under two conditions.
+// What a sender makes of the messages of a completed record. Each sender writes what is left by its own sendings, so a slower one
+// may put back what a faster one has removed. So the messages are not compared with those before the change, but for what one
+// number stands for; [Checker] compares them with those that the completion stored. One write removes, parks and sends parked
+// messages, under two conditions.
 var sendings = []transition{{
 	kind:    Removal,
 	named:   sendingKind,

@@ -35,8 +35,8 @@ var settlements = []transition{
 }
 
 // endings are the two writes that end a key for good. A holder fails its key, at any time; another worker gives up the key of a
-// holder that is gone. They differ in their conditions and, where prev is above 0, in tookat. Where that does not tell, the time
-// does.
+// holder that is gone. They differ in their conditions and, where prev is above 0, in tookat. Where that does not decide, the
+// time does.
 var endings = []transition{
 	{
 		kind:    GiveUp,
@@ -108,8 +108,8 @@ func givenBack(p *pair, name string) string {
 	return constant(-1)(p, name)
 }
 
-// isOver reports whether the lease before was over when the change was made. Where the time is known too badly to tell, nt does:
-// without a limit of attempts, only a key that was claimed with NoTakeover is given up.
+// isOver reports whether the lease before was over when the change was made. Where the time is known too badly to decide, nt
+// does: without a limit of attempts, only a key that was claimed with NoTakeover is given up.
 func (p *pair) isOver() bool {
 	lease := p.before.number(attrLease)
 

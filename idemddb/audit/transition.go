@@ -25,7 +25,7 @@ type demand struct {
 	attribute string
 	met       func(*pair) bool
 	text      string // a sentence
-	decides   bool   // it tells this transition from others
+	decides   bool   // it distinguishes this transition from others
 }
 
 // A transition is one write of the page: what it demands of the record before, and what it sets. What it does not name stays.
@@ -116,7 +116,7 @@ func (t *transition) decided(p *pair) bool {
 
 func (t *transition) isLikely(p *pair) bool { return t.likely == nil || t.likely(p) }
 
-// weigh counts breaches. Those of what tells transitions apart count more: demands that decide, the state, and what the lease
+// weigh counts breaches. Those that distinguish transitions count more: demands that decide, the state, and what the lease
 // becomes.
 func weigh(all []breach) int {
 	sum := len(all)

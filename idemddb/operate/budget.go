@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// budget is what the segments may still read. It knows the price of a record from those that were read.
+// budget is what the segments may still read. It computes the price of a record from those that were read.
 type budget struct {
 	total, perPage float64 // read units; perPage: at most, for the rate
 	segments       int

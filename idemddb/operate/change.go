@@ -163,7 +163,7 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 }
 
 // deleteInput returns the request that deletes a record if it is unchanged and the further condition holds. It asks for the
-// deleted or the present record, because forget tells the outcome by it.
+// deleted or the present record, because forget takes the outcome from it.
 func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteItemInput {
 	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
@@ -275,8 +275,8 @@ func (r *Records) changed(what, key string, stored item) error {
 	return e
 }
 
-// expires returns the end of a record that ends or begins anew now. The operator's program may not know the workers' retention,
-// so the record keeps at least the end that it has.
+// expires returns the end of a record that ends or begins anew now. The operator's program may have another retention than the
+// workers, so the record keeps at least the end that it has.
 func (r *Records) expires(seen View) int64 {
 	return max(seen.Ends.Unix(), r.opts.Now().Add(r.opts.Retention+time.Second-1).Unix())
 }

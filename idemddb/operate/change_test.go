@@ -286,7 +286,7 @@ func TestWhoForgetsStaysInWhatIsLeft(t *testing.T) {
 	d.wantLast("forget", "anna", "a test payment")
 }
 
-// The operator's program may not know the retention of the workers. It does not shorten the life of a record.
+// The operator's program may have another retention than the workers. It does not shorten the life of a record.
 func TestAChangeDoesNotShortenTheRetention(t *testing.T) {
 	onEachEngine(t, idemddb.Options{Retention: 30 * 24 * time.Hour}, func(d *desk) {
 		t := d.t

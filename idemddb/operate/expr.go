@@ -10,7 +10,7 @@ import (
 // This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The
 // expressions of the workers stand in internal/protocol/expr.go; what this file says about their conditions refers to that file.
 
-// fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker
+// fencedNames are the attributes that show whether a record is as it was seen, besides the TTL attribute. Each write of a worker
 // but one changes one of them:
 //
 //   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same. So nt,
@@ -71,12 +71,13 @@ const (
 	// Two writes of that worker are accepted: its own release, which says that the key is free, as the operator did, and its
 	// transaction or completion that arrived before this write, which then finds another st and refuses the operator.
 	//
-	// The lease becomes −1, so that the next claim knows that the work may have begun (Claim.Takeover). With Options.NoTakeover such
+	// The lease becomes −1, so that the next claim shows that the work may have begun (Claim.Takeover). With Options.NoTakeover such
 	// a claim would end the key. There, as nt of the record says, it becomes 0, because the operator knows the outcome.
 	updateRelease = "SET lease = :lease, op = :op"
 
-	// updateFail ends the key. A worker that still holds it is fenced, because every write of it demands st = INPROGRESS. Its wrapper
-	// treats that as it does when another claim has given up for it: work that succeeded is done, and effects were not written.
+	// updateFail ends the key. A worker that still holds it is fenced, because every write of it demands st = INPROGRESS. Its
+	// wrapper treats that as it does when another claim has given up for it: work that succeeded is done, and effects were not
+	// written.
 	updateFail = "SET st = :failed, err = :err, #exp = :exp, op = :op"
 
 	// updateReopen lets a failed key be claimed again, with its attempts counted from zero. The fencing token rises although nobody
@@ -88,11 +89,11 @@ const (
 	// updateStamp only keeps the change. It stands before a deletion, so that backups and streams of the table show who deleted the
 	// record and why; and before messages are sent, so that of two operators one sends them.
 	//
-	// A deletion leaves nothing that fences by its attributes, and needs nothing: every write of a worker demands its own owner token
-	// in the record, so it is refused and creates nothing. A worker whose record is gone is done if its handler succeeds, and its
-	// effects are not written. A claim that arrives late may create the record anew, as it may after Time to Live has deleted one. A
-	// transaction that commits without a claim (Store.Commit) may do so too, as long as its request is valid, up to 15 minutes: its
-	// effects then happen again. The documentation of Forget says so.
+	// A deletion leaves nothing that fences by its attributes, and needs nothing: every write of a worker demands its own owner
+	// token in the record, so it is refused and creates nothing. A worker whose record is gone is done if its handler succeeds, and
+	// its effects are not written. A claim that arrives late may create the record anew, as it may after Time to Live has deleted
+	// one. A transaction that commits without a claim (Store.Commit) may do so too, as long as its request is valid, up to 15
+	// minutes: its effects then happen again. The documentation of Forget says so.
 	updateStamp = "SET op = :op"
 )
 

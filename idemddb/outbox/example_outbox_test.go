@@ -105,7 +105,7 @@ func ExampleEventBridge() {
 	// payment.captured {"paymentId":"p-1"} [idemddb:tx-0 idemddb-sequence:7]
 }
 
-// printer is a sender of one's own. It knows messages that it can never send.
+// printer is a sender of one's own. Some messages it can never send.
 type printer struct{}
 
 func (printer) Send(_ context.Context, target string, ms []idemddb.Message) []error {

@@ -84,7 +84,7 @@ var panicMutants = []mutant{
 		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
 	},
 	{
-		why:  "an observer that panics in a renewal, and again when it hears of that, ends the process",
+		why:  "an observer that panics in a renewal, and again when it gets the event of that, ends the process",
 		file: "idemddb/renew.go",
 		old:  `defer func() { _ = recover() }()`,
 		new:  `defer func() {}()`,
