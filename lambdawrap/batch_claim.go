@@ -22,10 +22,9 @@ type piece struct {
 	failure error         // by the handler's answer
 }
 
-// findAll finds the keys of all messages, side by side. A message whose key is not found in time is reported failed, and the
-// others are claimed.
+// findAll waits for the keys of all messages, which are looked for side by side. A message whose key is not found in time is
+// reported failed, and the others are claimed.
 func (v *invocation) findAll() {
-	v.keys.start()
 	v.keys.await()
 
 	for _, m := range v.messages {

@@ -101,8 +101,8 @@ func (v *invocation) checkTime(ctx context.Context) error {
 
 // run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is
 // left, handlers without an answer are late. The error is the wrapper's own.
-func (v *invocation) run(ctx context.Context, messages []*message, work func(context.Context)) error {
-	batch := v.batchOf(messages)
+func (v *invocation) run(ctx context.Context, messages []*message) error {
+	config := v.configOf(messages)
 
 	ctx, cancel := v.workContext(ctx)
 	defer cancel()
@@ -112,8 +112,8 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 	v.mu.Lock()
 
 	now := time.Now()
-	v.group, batch.Ahead = v.engine.NewGroup(), v.engine.Ahead()
-	v.messages, v.schedule = messages, schedule.New(batch)
+	v.group, config.Ahead = v.engine.NewGroup(), v.engine.Ahead()
+	v.messages, v.schedule = messages, schedule.New(config)
 	v.wakeAt = v.schedule.Wake(now)
 	v.timer = time.AfterFunc(v.wakeAt.Sub(now), func() { // without a deadline it fires at once, for nothing
 		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
@@ -125,7 +125,14 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 
 	defer context.AfterFunc(ctx, v.stop)()
 
-	work(ctx)
+	v.keys.start()
+
+	if v.batch != nil {
+		v.spawn(func() { v.handleBatch(ctx) })
+	} else {
+		v.keys.reportAll()
+	}
+
 	v.running.Wait()
 
 	for _, stop := range v.stopRenewals {
@@ -139,11 +146,11 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 	return v.failure
 }
 
-// batchOf says what the schedule must know, which decides about each of the messages.
-func (v *invocation) batchOf(messages []*message) schedule.Config {
+// configOf says what the schedule must know, which decides about each of the messages.
+func (v *invocation) configOf(messages []*message) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
-		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.hasOneHandler,
+		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.batch != nil,
 		StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
 	}
 
@@ -153,7 +160,7 @@ func (v *invocation) batchOf(messages []*message) schedule.Config {
 		}
 	}
 
-	if !v.hasOneHandler {
+	if v.batch == nil {
 		v.running.Add(len(messages)) // until each of them is finished
 	}
 
@@ -252,7 +259,7 @@ func (v *invocation) split(s *schedule.Schedule, m *message) {
 		p.index = first + i
 		v.messages = append(v.messages, p)
 
-		if !v.hasOneHandler {
+		if v.batch == nil {
 			v.running.Add(1) // until it is finished
 		}
 	}

@@ -40,19 +40,13 @@ const (
 
 var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
-// workAll works on all messages of a batch, in the order and at the times that the schedule says.
-func (v *invocation) workAll(context.Context) {
-	v.keys.start()
-	v.keys.reportAll()
-}
-
 // newSearch returns the search for the keys of messages. start begins it. left is how much time is left until it is too late for
 // a handler to start.
 func (v *invocation) newSearch(work context.Context, messages []*message, left time.Duration) *search {
 	s := &search{
 		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
-	if v.hasOneHandler {
+	if v.batch != nil {
 		s.spare = v.reserve / latePart
 	}
 

@@ -31,13 +31,11 @@ func SQS(
 	w := newWrapper(store, opts, "Options")
 	w.handler = h
 
-	return w.serve((*invocation).workAll)
+	return w.serve()
 }
 
-// serve returns the function for lambda.Start. work works on the messages.
-func (w *wrapper) serve(
-	work func(v *invocation, ctx context.Context),
-) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+// serve returns the function for lambda.Start.
+func (w *wrapper) serve() func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	w.hooks = hookFuncs[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}
 	w.has = w.hooks.has()
 
@@ -49,7 +47,7 @@ func (w *wrapper) serve(
 			return response, err
 		}
 
-		if err := v.run(ctx, messages, func(ctx context.Context) { work(v, ctx) }); err != nil {
+		if err := v.run(ctx, messages); err != nil {
 			return response, err
 		}
 
