@@ -52,7 +52,7 @@ func (unrecorded) hasEnded(item) bool { return false }
 
 func (unrecorded) applied() {}
 
-// tokenLife is how long DynamoDB recognizes a client request token, at least: ten minutes after its transaction is done.
+// tokenLife is how long DynamoDB recognises a client request token, at least: ten minutes after its transaction is done.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 const tokenLife = 10 * time.Minute

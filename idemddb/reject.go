@@ -15,7 +15,7 @@ import (
 
 // reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or
 // committed is set if the key is completed, and the error of the write. It has the owner token of the commit, so that it
-// recognizes a record that an earlier try of the commit wrote, and a late try of the commit is refused for as long as nobody else
+// recognises a record that an earlier try of the commit wrote, and a late try of the commit is refused for as long as nobody else
 // has claimed the key.
 //
 // Work that failed for good is claimed and then failed. Failing ends the key, so it must be fenced as every other write that ends

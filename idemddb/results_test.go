@@ -474,7 +474,7 @@ func TestSkipResultReadsNone(t *testing.T) {
 }
 
 // The write is applied, and its answer is lost: the record names the result that this call has put.
-func TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognized(t *testing.T) {
+func TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised(t *testing.T) {
 	t.Parallel()
 
 	for name, fault := range map[string]idemddbtest.Fault{

@@ -180,11 +180,11 @@ var resultMutants = []mutant{
 		pkg:  "idemddb", run: "TestDoOfAZombieReturnsTheResultOfItsSuccessor",
 	},
 	{
-		why:  "a completion with a large result is not recognized when it is seen again",
+		why:  "a completion with a large result is not recognised when it is seen again",
 		file: "idemddb/complete.go",
 		old:  `return kept.Name == other.Name`,
 		new:  `return kept.Name != other.Name`,
-		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognized",
+		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised",
 	},
 	{
 		why:  "the cache forgets where the result is",
