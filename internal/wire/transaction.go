@@ -49,8 +49,9 @@ func Transact(
 		return Transacted{Outcome: protocol.Refused, Reasons: cancelled.CancellationReasons, IsTokenSpent: true}
 	}
 
+	// The token was used before, for another transaction, so the answer does not say what became of this one. The chain of the error
+	// ends here: OutcomeOf and IsTransient would read the code of the SDK's error as Rejected, which means that nothing was written.
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
-		// the token was used before, for another transaction
 		return Transacted{
 			Outcome: protocol.Unknown, Err: fmt.Errorf("%w: %s", protocol.ErrNoContent, api.ErrorMessage()), IsTokenSpent: true,
 		}
