@@ -60,7 +60,7 @@ var (
 
 // handleBatch waits for all keys and claims them, calls the handler with what must be worked on, and settles its answer.
 func (v *invocation) handleBatch(ctx context.Context) {
-	v.findAll()
+	v.findAll(ctx)
 
 	pieces := v.claimAll(ctx)
 

@@ -24,11 +24,11 @@ type piece struct {
 
 // findAll waits for the keys of all messages, which are looked for side by side. A message whose key is not found in time is
 // reported failed, and the others are claimed.
-func (v *invocation) findAll() {
+func (v *invocation) findAll(ctx context.Context) {
 	v.keys.await()
 
 	for _, m := range v.messages {
-		v.keys.conclude(m)
+		v.keys.conclude(ctx, m)
 	}
 
 	v.splitAll()

@@ -127,7 +127,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	work, cancel := v.workContext(ctx)
 	defer cancel()
 
-	v.starting = work
+	v.stopped = work.Done()
 
 	m, err := f.begin(work, v, in)
 	if err != nil {
@@ -230,10 +230,10 @@ func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*
 		return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint)
 	}
 
-	keys := v.newSearch(work, []*message{m}, v.untilLastStart())
-	keys.start()
+	keys := v.newSearch([]*message{m}, v.untilLastStart())
+	keys.start(work)
 	keys.await()
-	keys.conclude(m)
+	keys.conclude(work, m)
 
 	if m.noKey == nil && !v.hasTime() { // the key function may have taken long
 		return m, ErrNoTime

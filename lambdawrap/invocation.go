@@ -32,8 +32,12 @@ type invocation struct {
 	counts   *counts       // of Metrics; nil for none
 	time     schedule.Time
 
-	starting     context.Context    //nolint:containedctx // ends when nothing starts any more; the key functions of all messages share it
-	stopStarting context.CancelFunc // nothing starts any more
+	// What the schedule decides begins in the goroutine that reports an event to it: that of a timer, which has no context, or that
+	// of another message, which has a context of its own. So the context for the work on all messages stands here.
+	ctx context.Context //nolint:containedctx // as above
+
+	stopped      <-chan struct{}    // closed when nothing starts any more
+	stopStarting context.CancelFunc // closes stopped
 
 	changes chan struct{} // as many changes of a message's visibility as may be made at a time
 	closing chan struct{} // closed when handlers without an answer are late
@@ -107,7 +111,8 @@ func (v *invocation) run(ctx context.Context, messages []*message) error {
 	ctx, cancel := v.workContext(ctx)
 	defer cancel()
 
-	v.starting, v.stopStarting = context.WithCancel(ctx) // ends with ctx, too
+	starting, stop := context.WithCancel(ctx) // ends with ctx, too
+	v.ctx, v.stopped, v.stopStarting = ctx, starting.Done(), stop
 
 	v.mu.Lock()
 
@@ -118,14 +123,14 @@ func (v *invocation) run(ctx context.Context, messages []*message) error {
 	v.timer = time.AfterFunc(v.wakeAt.Sub(now), func() { // without a deadline it fires at once, for nothing
 		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
 	})
-	v.keys = v.newSearch(ctx, messages, v.time.UntilLastStart(now, time.Duration(v.durations.longest.Load())))
+	v.keys = v.newSearch(messages, v.time.UntilLastStart(now, time.Duration(v.durations.longest.Load())))
 	v.mu.Unlock()
 
 	defer v.timer.Stop()
 
 	defer context.AfterFunc(ctx, v.stop)()
 
-	v.keys.start()
+	v.keys.start(starting)
 
 	if v.batch != nil {
 		v.spawn(func() { v.handleBatch(ctx) })
@@ -347,7 +352,7 @@ func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
 	select {
 	case <-ended:
 		return true
-	case <-v.starting.Done():
+	case <-v.stopped:
 		return false
 	}
 }

@@ -35,12 +35,11 @@ type message struct {
 	// What the search for its key found.
 	asks    schedule.Work
 	noKey   error           // why there is no key
-	derived context.Context //nolint:containedctx // what MessageContext returned: one call serves many messages, and each has its own context
+	derived context.Context //nolint:containedctx // what MessageContext returned: the goroutine that finds the key is not the one that works on the message
 	quest   quest
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
 	place   int        // in the order of the batch; with Batch also among what stands in the same message
 
-	own     context.Context      //nolint:containedctx // of all that is done for it; as above
 	verdict chan schedule.Action // what the schedule decides, but for its first decision
 	end     outcome              // of other messages of the batch that ask for the same work
 

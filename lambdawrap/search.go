@@ -20,10 +20,9 @@ import (
 type search struct {
 	*invocation
 
-	work     context.Context //nolint:containedctx // of the invocation, as the search is
-	spare    time.Duration   // what must be left after the last key, beside the time for a handler
-	patience time.Duration   // after which a call does not count any more
-	all      chan struct{}   // closed when no key is missing
+	spare    time.Duration // what must be left after the last key, beside the time for a handler
+	patience time.Duration // after which a call does not count any more
+	all      chan struct{} // closed when no key is missing
 
 	mu      sync.Mutex
 	left    []*message // whose functions are not called yet, in the order of the batch
@@ -42,9 +41,9 @@ var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
 // newSearch returns the search for the keys of messages. start begins it. left is how much time is left until it is too late for
 // a handler to start.
-func (v *invocation) newSearch(work context.Context, messages []*message, left time.Duration) *search {
+func (v *invocation) newSearch(messages []*message, left time.Duration) *search {
 	s := &search{
-		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
+		invocation: v, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
 	if v.batch != nil {
 		s.spare = v.reserve / latePart
@@ -61,18 +60,19 @@ func (v *invocation) newSearch(work context.Context, messages []*message, left t
 	return s
 }
 
-// start begins to look for the keys. It returns when all of them are known, at the latest after a moment.
-func (s *search) start() {
+// start begins to look for the keys. It returns when all of them are known, at the latest after a moment. starting ends when
+// nothing starts any more; the key functions of all messages share it.
+func (s *search) start(starting context.Context) {
 	n := len(s.left)
 
-	go s.callAll()
+	go s.callAll(starting)
 
 	if s.isOver(quickTime) {
 		return
 	}
 
 	for range min(s.workers, n) - 1 {
-		go s.callAll()
+		go s.callAll(starting)
 	}
 
 	s.isOver(shareTime - quickTime)
@@ -115,7 +115,7 @@ func (s *search) isOver(wait time.Duration) bool {
 	select {
 	case <-s.all:
 		return true
-	case <-s.starting.Done():
+	case <-s.stopped:
 		return true
 	case <-timer.C:
 		return false
@@ -123,32 +123,32 @@ func (s *search) isOver(wait time.Duration) bool {
 }
 
 // callAll calls the functions of one message after the other, until no message is left or another goroutine has taken its place.
-func (s *search) callAll() {
-	replace := time.AfterFunc(s.patience, s.callAll)
+func (s *search) callAll(starting context.Context) {
+	replace := time.AfterFunc(s.patience, func() { s.callAll(starting) })
 
 	defer func() {
 		if replace.Stop() { // a function of the user ended the goroutine
-			go s.callAll()
+			go s.callAll(starting)
 		}
 	}()
 
 	for replace.Stop() {
-		m := s.next()
+		m := s.next(starting)
 		if m == nil {
 			break
 		}
 
 		replace.Reset(s.patience)
-		s.find(m)
+		s.find(starting, m)
 	}
 }
 
 // next returns the next message whose functions must be called; nil if there is none, or if nothing starts any more.
-func (s *search) next() *message {
+func (s *search) next(starting context.Context) *message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	for len(s.left) > 0 && s.starting.Err() == nil {
+	for len(s.left) > 0 && starting.Err() == nil {
 		m := s.left[0]
 		s.left = s.left[1:]
 
@@ -169,7 +169,7 @@ func (s *search) begins(m *message) bool {
 }
 
 // find asks for the message's own context and then for its key.
-func (s *search) find(m *message) {
+func (s *search) find(starting context.Context, m *message) {
 	var (
 		asks  schedule.Work
 		parts []part
@@ -185,26 +185,26 @@ func (s *search) find(m *message) {
 		})
 	}()
 
-	ctx := s.starting
+	ctx := starting
 
 	if s.has.context {
-		own := s.deriveContext(s.starting, m)
+		own := s.deriveContext(s.ctx, starting, m)
 
 		keyContext, cancel := context.WithCancel(own)
 		defer cancel()
-		defer context.AfterFunc(s.starting, cancel)()
+		defer context.AfterFunc(starting, cancel)()
 
 		ctx = keyContext
 	}
 
-	if s.starting.Err() != nil {
+	if starting.Err() != nil {
 		err = errNoKeyInTime
 
 		return
 	}
 
 	if s.opts.Envelope != nil {
-		parts, err = s.callOpen(ctx, m)
+		parts, err = s.callOpen(ctx, starting, m)
 	} else {
 		number := ""
 		if s.disabled {
@@ -216,7 +216,7 @@ func (s *search) find(m *message) {
 }
 
 // callOpen calls the user's function that opens the envelope of a message, and those for the keys of what stands in it.
-func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err error) {
+func (s *search) callOpen(ctx, starting context.Context, m *message) (parts []part, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = newPanicError(p)
@@ -224,31 +224,31 @@ func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err er
 	}()
 
 	parts, err = s.openEnvelope(ctx, m)
-	if err != nil && s.starting.Err() != nil {
+	if err != nil && starting.Err() != nil {
 		err = errNoKeyInTime
 	}
 
 	return parts, err
 }
 
-// deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails
-// changes nothing but the log.
-func (s *search) deriveContext(ctx context.Context, m *message) context.Context {
+// deriveContext asks the user's hook for a message's context, once, which the hook derives from ctx. It waits for the hook until
+// waiting ends. A hook that fails changes nothing but the log.
+func (s *search) deriveContext(ctx, waiting context.Context, m *message) context.Context {
 	answer := make(chan context.Context, 1)
-	err := await(ctx, func() error {
-		own := m.hooks.messageContext(s.work)
+	err := await(waiting, func() error {
+		own := m.hooks.messageContext(ctx)
 		if own == nil {
 			return errNoContext
 		}
 
 		own, cancel := s.workContext(own) // it ends in time even if the hook did not derive it from ctx
-		context.AfterFunc(s.work, cancel)
+		context.AfterFunc(ctx, cancel)
 		answer <- own
 
 		return nil
 	})
 
-	own := s.work
+	own := ctx
 	if err == nil {
 		own = <-answer
 	}
@@ -307,21 +307,21 @@ func (s *search) await() {
 	}
 }
 
-// conclude ends the search for the key of a message. If the key is not known, the message has none.
-func (s *search) conclude(m *message) {
+// conclude ends the search for the key of a message. If the key is not known, the message has none. ctx is that of the invocation.
+func (s *search) conclude(ctx context.Context, m *message) {
 	s.mu.Lock()
 	isNew := s.begins(m)
 	s.mu.Unlock()
 
 	if isNew && s.has.context { // what measures the message needs its context also if it ends like this
-		waiting, cancel := s.answerContext(s.work)
-		s.deriveContext(waiting, m)
+		waiting, cancel := s.answerContext(ctx)
+		s.deriveContext(ctx, waiting, m)
 		cancel()
 	}
 
 	s.fill(m, func() { m.noKey = errNoKeyInTime })
 
 	if err := m.quest.hookFailure; err != nil {
-		s.log(s.work, m, line{slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", "", err})
+		s.log(ctx, m, line{slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", "", err})
 	}
 }

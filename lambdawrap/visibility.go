@@ -12,12 +12,12 @@ import (
 // hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back
 // with it. While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the
 // pause also grows with each receive.
-func (v *invocation) hiddenFor(m *message, o outcome) int32 {
+func (v *invocation) hiddenFor(ctx context.Context, m *message, o outcome) int32 {
 	if o.seconds > 0 {
 		return o.seconds
 	}
 
-	pause := v.pauseOf(m)
+	pause := v.pauseOf(ctx, m)
 	if o.until.IsZero() {
 		return pause
 	}
@@ -55,7 +55,7 @@ func (v *invocation) hide(ctx context.Context, m *message) {
 }
 
 // pauseOf returns how many seconds the pause is that Options.Backoff asks for.
-func (v *invocation) pauseOf(m *message) int32 {
+func (v *invocation) pauseOf(ctx context.Context, m *message) int32 {
 	if v.opts.Backoff == nil {
 		return queue.Backoff(m.receives)
 	}
@@ -71,7 +71,7 @@ func (v *invocation) pauseOf(m *message) int32 {
 	}()
 
 	if err != nil {
-		v.log(v.keys.work, m, line{slog.LevelError, "Options.Backoff failed; the message has the default pause", "", err})
+		v.log(ctx, m, line{slog.LevelError, "Options.Backoff failed; the message has the default pause", "", err})
 
 		return queue.Backoff(m.receives)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
-// follow is the goroutine of a message, which begins with the first decision of the schedule about it.
-func (v *invocation) follow(m *message, decided schedule.Action) {
+// follow is the goroutine of a message, which begins with the first decision of the schedule about it. ctx is that of the
+// invocation.
+func (v *invocation) follow(ctx context.Context, m *message, decided schedule.Action) {
 	o := outcome{name: OutcomeReleased, err: errExited} // if the client of DynamoDB panics
 	m.end = o
 
@@ -21,19 +22,19 @@ func (v *invocation) follow(m *message, decided schedule.Action) {
 	defer v.step(func(s *schedule.Schedule) { s.Finished(m.index, m.failed, o.recorded) })
 
 	if decided.Kind == schedule.NoTime || decided.Kind == schedule.Blocked || m.quest.hookFailure != nil { // else the search has ended
-		v.keys.conclude(m)
+		v.keys.conclude(ctx, m)
 	}
 
-	m.own = v.contextOf(v.keys.work, m)
+	ctx = v.contextOf(ctx, m)
 
-	o = v.endOf(m, decided)
+	o = v.endOf(ctx, m, decided)
 	m.end = o.ofDuplicate()
 
 	if v.has.ended || o.permanent && v.has.deadLetter { // the key is freed before the hook runs, because a hook may take long
 		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 
-	v.finish(m.own, v.answerAt, m, o)
+	v.finish(ctx, v.answerAt, m, o)
 }
 
 // step reports an event to the schedule and does what follows from it. Nothing of that waits.
@@ -76,14 +77,14 @@ func (v *invocation) act(a schedule.Action) {
 		close(v.closing)
 	case schedule.Warn:
 		m := v.messages[a.Other]
-		v.spawn(func() { v.warnOfTrouble(m.own) })
+		v.spawn(func() { v.warnOfTrouble(v.contextOf(v.ctx, m)) })
 	default: // the first decision about a message, whose goroutine begins with it
 		m := v.messages[a.Message]
 		if a.Kind == schedule.Claim {
 			m.verdict = make(chan schedule.Action, 1) // it is given a worker later
 		}
 
-		v.spawn(func() { v.follow(m, a) })
+		v.spawn(func() { v.follow(v.ctx, m, a) })
 	}
 }
 
@@ -110,7 +111,7 @@ func (v *invocation) spawn(task func()) {
 }
 
 // endOf works on a message, or returns why that is not to be done.
-func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
+func (v *invocation) endOf(ctx context.Context, m *message, decided schedule.Action) outcome {
 	v.mu.Lock()
 	other := v.messages[decided.Other]
 	v.mu.Unlock()
@@ -129,7 +130,7 @@ func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
 	case schedule.Same:
 		return other.end
 	default:
-		return v.work(m.own, m, decided.Kind == schedule.Start)
+		return v.work(ctx, m, decided.Kind == schedule.Start)
 	}
 }
 
@@ -309,7 +310,7 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 	}
 
 	if m.failed && v.opts.Visibility != nil && !o.permanent {
-		m.seconds = v.hiddenFor(m, o)
+		m.seconds = v.hiddenFor(ctx, m, o)
 		v.spawn(func() { v.hide(ctx, m) })
 	}
 

@@ -40,8 +40,8 @@ var searchMutants = []mutant{
 	{
 		why:  "a message behind a failed one of its group waits for its key, and holds the answer",
 		file: "lambdawrap/work.go",
-		old:  `v.keys.conclude(m)`,
-		new:  `v.keys.await(); v.keys.conclude(m)`,
+		old:  `v.keys.conclude(ctx, m)`,
+		new:  `v.keys.await(); v.keys.conclude(ctx, m)`,
 		pkg:  "lambdawrap", run: "TestNothingWaitsForAKeyThatIsOfNoUseAnyMore",
 	},
 	{

@@ -5,8 +5,8 @@ var traceMutants = []mutant{
 	{
 		why:  "a panic of MessageContext fails the whole batch",
 		file: "lambdawrap/search.go",
-		old:  `err := await(ctx, func() error {`,
-		new:  `err := (func(_ context.Context, code func() error) error { return code() })(ctx, func() error {`,
+		old:  `err := await(waiting, func() error {`,
+		new:  `err := (func(_ context.Context, code func() error) error { return code() })(waiting, func() error {`,
 		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
 	},
 	{
