@@ -73,6 +73,10 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@unset DYNAMODB_LOCAL_ENDPOINT; IDEMDDB_AUDIT=$(AUDIT) go test -race -short $(TESTING) $(RACED)
 	@go run ./internal/checks/audited/total $(AUDITED)
 
+.PHONY: short
+short: ## The short tests, one package after the other: their CPU time, which has a budget
+	@.ci/short
+
 .PHONY: race
 race: ## With the race detector, in memory: the tests of the packages that make test runs without it
 	@unset DYNAMODB_LOCAL_ENDPOINT; go test -race -short $(TESTING) $(ALSO_RACED)
