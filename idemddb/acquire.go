@@ -64,8 +64,8 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (clai
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	switch within, _ := caller.Invocation.Work.(*running); {
-	case within != nil && a.refuseNested(ctx, within):
+	switch {
+	case caller.Invocation.Work != nil && a.refuseNested(ctx):
 	case a.cached():
 	default:
 		if s.opts.Trace != nil {

@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, err
 	}
 
-	if !s.disabled && c.refuseNested(ctx, workOf(ctx)) {
+	if !s.disabled && c.refuseNested(ctx) {
 		c.observe(ctx)
 
 		return nil, c.err

@@ -15,7 +15,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	if within, _ := c.caller.Invocation.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.cached() {
+	if c.caller.Invocation.Work != nil && c.refuseNested(ctx) || c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 

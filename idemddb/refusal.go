@@ -8,11 +8,10 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// refuseNested refuses a call that was made inside the work of the same key, and reports true: it would wait for itself. within
-// is the innermost work of the context, nil for none. If that work has no claim, the call would complete the key, and the effects
-// that its caller staged would be lost.
-func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
-	for w := within; w != nil; w = w.outer {
+// refuseNested refuses a call that was made inside the work of the same key, and reports true: it would wait for itself. If that
+// work has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context) bool {
+	for w := workOf(ctx); w != nil; w = w.outer {
 		if !w.isOf(a) || !w.isOpen() {
 			continue
 		}
