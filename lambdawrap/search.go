@@ -177,6 +177,10 @@ func (s *search) find(starting context.Context, m *message) {
 	)
 
 	defer func() {
+		if err != nil && starting.Err() != nil {
+			err = errNoKeyInTime
+		}
+
 		s.end(m, func() {
 			m.asks, m.noKey = asks, err
 			if len(parts) > 0 {
@@ -198,13 +202,11 @@ func (s *search) find(starting context.Context, m *message) {
 	}
 
 	if starting.Err() != nil {
-		err = errNoKeyInTime
-
 		return
 	}
 
 	if s.opts.Envelope != nil {
-		parts, err = s.callOpen(ctx, starting, m)
+		parts, err = s.callOpen(ctx, m)
 	} else {
 		number := ""
 		if s.disabled {
@@ -216,19 +218,14 @@ func (s *search) find(starting context.Context, m *message) {
 }
 
 // callOpen calls the user's function that opens the envelope of a message, and those for the keys of what stands in it.
-func (s *search) callOpen(ctx, starting context.Context, m *message) (parts []part, err error) {
+func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = newPanicError(p)
 		}
 	}()
 
-	parts, err = s.openEnvelope(ctx, m)
-	if err != nil && starting.Err() != nil {
-		err = errNoKeyInTime
-	}
-
-	return parts, err
+	return s.openEnvelope(ctx, m)
 }
 
 // deriveContext asks the user's hook for a message's context, once, which the hook derives from ctx. It waits for the hook until
