@@ -46,7 +46,7 @@ type invocation struct {
 	mu           sync.Mutex // guards what follows, and the verdicts of the messages
 	schedule     *schedule.Schedule
 	timer        *time.Timer
-	wakeAt       time.Time // when the timer fires; zero if it does not
+	wakeAt       time.Time // when the last step wanted the timer to fire; zero if it did not
 	failure      error     // the wrapper's own
 	stopRenewals []func()  // of the claims of late handlers
 }
@@ -119,8 +119,7 @@ func (v *invocation) run(ctx context.Context, messages []*message) error {
 	now := time.Now()
 	v.group, config.Ahead = v.engine.NewGroup(), v.engine.Ahead()
 	v.messages, v.schedule = messages, schedule.New(config)
-	v.wakeAt = v.schedule.Wake(now)
-	v.timer = time.AfterFunc(v.wakeAt.Sub(now), func() { // without a deadline it fires at once, for nothing
+	v.timer = time.AfterFunc(v.schedule.Wake(now).Sub(now), func() { // without a deadline it fires at once, for nothing
 		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
 	})
 	v.keys = v.newSearch(messages, v.time.UntilLastStart(now, time.Duration(v.durations.longest.Load())))

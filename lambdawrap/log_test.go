@@ -68,6 +68,15 @@ func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
 	}
 }
 
+func TestTheLongestTextOfAnErrorIsWholeInTheLog(t *testing.T) {
+	t.Parallel()
+
+	longest := strings.Repeat("e", 4<<10)
+	h := newHarness(t, nil)
+	h.check(h.handle(failWith(errors.New(longest))), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.logs("error=" + longest + " ")
+}
+
 func TestTheStackOfAnErrorIsBoundedInTheLog(t *testing.T) {
 	t.Parallel()
 

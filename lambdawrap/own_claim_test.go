@@ -164,6 +164,11 @@ func checkOwnSettlements(t *testing.T, cases map[string]ownSettlement) {
 				h.equal("record", h.state("k0"), c.state)
 				h.equal("fenced events", h.count(idemddb.KindFenced), 0)
 				end.are(h, c.word)
+
+				if c.state == "INPROGRESS released" {
+					h.logs("outcome=released", "the handler released its claim and returned no error")
+				}
+
 				h.idle()
 
 				h.runs.clear()
