@@ -225,6 +225,11 @@ func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.
 			w.equal("status", w.post("k", "{}").StatusCode, want)
 			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
 			w.logs("level=ERROR", `message 0: Message.To: \"nobody knows\"`)
+
+			if last := w.observed[len(w.observed)-1]; want == http.StatusInternalServerError && status == http.StatusCreated {
+				w.equal("event", last.Kind, idemddb.KindReleased)
+				w.equal("its error", errors.Is(last.Err, idemddb.ErrBadEffects), true)
+			}
 		})
 	}
 }
