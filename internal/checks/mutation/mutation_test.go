@@ -49,7 +49,11 @@ const (
 
 // allMutants are those of all files of this package.
 func allMutants() []mutant {
-	return slices.Concat(claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, recognisedMutants, detailMutants, optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, largeMutants, httpMutants, operateMutants, toolMutants, auditorMutants, funcMutants, searchMutants, traceMutants, panicMutants, addMutants, readMutants)
+	return slices.Concat(
+		claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, recognisedMutants, detailMutants,
+		optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, largeMutants, httpMutants, operateMutants,
+		toolMutants, auditorMutants, funcMutants, searchMutants, traceMutants, panicMutants, addMutants, readMutants,
+	)
 }
 
 // The texts are compared without building anything, so that a change of the code shows at once which mutants it must translate.
