@@ -178,7 +178,8 @@ func (w *world) apply(r *http.Request, operation string, body []byte) (status in
 }
 
 func (w *world) forward(r *http.Request, body []byte) (status int, answer []byte) {
-	out, err := http.NewRequest(http.MethodPost, w.dynamo, bytes.NewReader(withCapacity(body))) //nolint:noctx // a request arrives also after its sender has gone
+	//nolint:noctx // a request arrives also after its sender has gone
+	out, err := http.NewRequest(http.MethodPost, w.dynamo, bytes.NewReader(withCapacity(body)))
 	if err != nil {
 		panic(err)
 	}

@@ -74,7 +74,10 @@ func (q *queue) event(batch []*message) ([]byte, error) {
 
 		e.Records = append(e.Records, events.SQSMessage{
 			MessageId: m.id, ReceiptHandle: fmt.Sprintf("receipt-%s-%d", m.id, m.receipts), Body: string(body),
-			Attributes:     map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receipts), "SentTimestamp": "1763900000000", "SenderId": "AIDA", "ApproximateFirstReceiveTimestamp": "1763900000001"},
+			Attributes: map[string]string{
+				"ApproximateReceiveCount": strconv.Itoa(m.receipts), "SentTimestamp": "1763900000000", "SenderId": "AIDA",
+				"ApproximateFirstReceiveTimestamp": "1763900000001",
+			},
 			EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:payments", EventSource: "aws:sqs", AWSRegion: "us-east-1",
 			MessageAttributes: map[string]events.SQSMessageAttribute{},
 		})

@@ -85,8 +85,9 @@ func settings(isFull bool) (all []setting) {
 	return append(all,
 		setting{work: announcing, environments: 500, batch: 10, partitions: warm, shards: 128},
 		setting{work: claimed, environments: 100, batch: 10, partitions: cold},
-		setting{work: claimed, environments: 100, batch: 10, partitions: cold, splits: 5 * time.Second, settles: 12 * time.Second}, // each partition has split once
-		setting{work: claimed, environments: 100, batch: 10, partitions: warm, popular: 0.05},                                      // 5 %
+		// each partition has split once
+		setting{work: claimed, environments: 100, batch: 10, partitions: cold, splits: 5 * time.Second, settles: 12 * time.Second},
+		setting{work: claimed, environments: 100, batch: 10, partitions: warm, popular: 0.05}, // 5 %
 	)
 }
 

@@ -46,8 +46,10 @@ func report(out io.Writer, s settings, all map[string][]figures) error {
 		announced = "; both sides announce each payment"
 	}
 
-	if _, err := fmt.Fprintf(out, "%s; %d payments, %d %% of them twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds%s\n\n%-24s%12s%12s%20s\n",
-		accounts, s.payments, s.twice, s.processes, s.batch, s.latency, s.seed, s.rounds, announced, "", library, byHand, library+" : "+byHand); err != nil {
+	if _, err := fmt.Fprintf(out,
+		"%s; %d payments, %d %% of them twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds%s\n\n%-24s%12s%12s%20s\n",
+		accounts, s.payments, s.twice, s.processes, s.batch, s.latency, s.seed, s.rounds, announced,
+		"", library, byHand, library+" : "+byHand); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 

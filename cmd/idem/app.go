@@ -180,7 +180,9 @@ func (a *app) command() *cobra.Command {
 	f.DurationVar(&a.flags.retention, "retention", 0, "Options.Retention (default 168h)")
 	f.BoolVar(&a.flags.json, "json", false, "print JSON, one object a line")
 
-	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand(), a.auditCommand(), a.reportCommand())
+	root.AddCommand(
+		a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand(), a.auditCommand(), a.reportCommand(),
+	)
 	root.AddCommand(a.changeCommands()...)
 
 	return root
@@ -250,7 +252,8 @@ func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
 	var err error
 
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
-		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index, UnsentShards: allShards,
+		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute,
+		UnsentIndex: a.flags.index, UnsentShards: allShards,
 		HashKeys: a.flags.hashKeys, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
 		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
 	})

@@ -19,7 +19,9 @@ func (c *change) judgeClock(d *desk) error {
 	case !wrong:
 		return nil
 	case c.everything && len(c.all.Status) > 0 && c.all.Status[0] != operate.Failed:
-		return &codeError{exitRefused, fmt.Errorf("this machine's clock is off by about %v, so that --all may select what is %s by mistake; set it", off, c.allWord())}
+		return &codeError{exitRefused, fmt.Errorf(
+			"this machine's clock is off by about %v, so that --all may select what is %s by mistake; set it", off, c.allWord(),
+		)}
 	default:
 		c.app.sayf("WARNING: this machine's clock is off by about %v: a key that is shown as stuck may be held.", off)
 

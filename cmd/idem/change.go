@@ -293,7 +293,9 @@ func (c *change) unambiguous(keys []string, all []found) error {
 		c.app.sayf("  %s: %s", shorten(f.Key, maxShown), f.By)
 	}
 
-	return &codeError{exitRefused, errors.New("the key can be read in several ways, and more than one has a record: give it as the table has it, with --exact")}
+	return &codeError{exitRefused, errors.New(
+		"the key can be read in several ways, and more than one has a record: give it as the table has it, with --exact",
+	)}
 }
 
 // once leaves out a record that was found before, because its second change would be refused for the first.

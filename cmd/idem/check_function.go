@@ -188,7 +188,8 @@ func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.
 	}
 
 	c.expect("dead letters of "+name, dead > kept, fmt.Sprintf("kept for %s, messages of the queue for %s", report.Span(dead), report.Span(kept)),
-		fmt.Sprintf("kept for %s from the first sending, and messages of the queue for %s: a dead letter may be gone at once", report.Span(dead), report.Span(kept)))
+		fmt.Sprintf("kept for %s from the first sending, and messages of the queue for %s: a dead letter may be gone at once",
+			report.Span(dead), report.Span(kept)))
 
 	if strings.HasSuffix(arn, ".fifo") {
 		return kept + dead + kept, nil

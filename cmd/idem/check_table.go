@@ -45,7 +45,8 @@ func (c *checking) replication(t *types.TableDescription) {
 		c.addf("replicas", fault, "the table has multi-Region strong consistency (MRSC), and DynamoDB then has neither transactions nor Time to Live: "+
 			"staged effects and messages are refused, and records are never deleted. Use a table for the records that has no replicas, or eventual consistency")
 	case len(t.Replicas) > 0:
-		c.addf("replicas", note, "the table is replicated to %s; claim a key in one Region only, because the conditions hold within one Region", regions(t.Replicas))
+		c.addf("replicas", note, "the table is replicated to %s; claim a key in one Region only, because the conditions hold within one Region",
+			regions(t.Replicas))
 	}
 }
 
@@ -198,7 +199,8 @@ func (c *checking) timeToLive(ctx context.Context) {
 // timeToLiveIsOn adds a fault unless Time to Live is on for the attribute of the records, because DynamoDB then never deletes a
 // record.
 func (c *checking) timeToLiveIsOn(d *types.TimeToLiveDescription, want string) {
-	name, isOn := aws.ToString(d.AttributeName), d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
+	name := aws.ToString(d.AttributeName)
+	isOn := d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
 
 	switch {
 	case isOn && name == want:

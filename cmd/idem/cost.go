@@ -199,7 +199,8 @@ func (a *app) printBill(b bill) error {
 		return fmt.Errorf("print: %w", err)
 	}
 
-	a.sayf("For %.0f messages, %.0f duplicates, records of %.0f bytes; without what queues, functions, logs and backups cost.", b.Messages, b.Duplicates, b.RecordBytes)
+	a.sayf("For %.0f messages, %.0f duplicates, records of %.0f bytes; without what queues, functions, logs and backups cost.",
+		b.Messages, b.Duplicates, b.RecordBytes)
 
 	switch {
 	case b.WarmWriteUnits > tableQuota:

@@ -55,8 +55,9 @@ func (a *app) listCommand() *cobra.Command {
 	l := &listing{}
 	cmd := &cobra.Command{
 		Use: "list [STATUS...]", Short: "List the keys of the namespace that need somebody",
-		Long:      listHelp,
-		Example:   "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n  idem list stuck --watch 10s\n  idem list twice --since 2h",
+		Long: listHelp,
+		Example: "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n" +
+			"  idem list stuck --watch 10s\n  idem list twice --since 2h",
 		ValidArgs: listWords(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notNegative(cmd, "limit", "watch", "since"); err != nil {

@@ -17,7 +17,8 @@ func meaning(v operate.View, now time.Time) string {
 		}
 
 		if v.NoTakeover {
-			return "A worker has claimed the key with NoTakeover. If it died, the lease ends " + moment(v.Lease, now) + ", and a delivery after that ends the key as FAILED."
+			return "A worker has claimed the key with NoTakeover. If it died, the lease ends " + moment(v.Lease, now) +
+				", and a delivery after that ends the key as FAILED."
 		}
 
 		return "A worker has claimed the key. If it died, the lease ends " + moment(v.Lease, now) + "."
@@ -99,7 +100,9 @@ func statusAdvice(v operate.View, key string) []string {
 		}
 	case operate.Failed:
 		if v.NoTakeover {
-			return []string{"check whether the effect has happened; if not, mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}
+			return []string{
+				"check whether the effect has happened; if not, mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue",
+			}
 		}
 
 		return []string{"mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}

@@ -147,7 +147,8 @@ func rows(f found, now time.Time) [][2]string {
 	}
 
 	if last := v.Last; last != nil {
-		rows = append(rows, [2]string{"last change", fmt.Sprintf("%s by %s, %s: %s", last.What, last.By, moment(last.At, now), shorten(last.Why, maxShown))})
+		text := fmt.Sprintf("%s by %s, %s: %s", last.What, last.By, moment(last.At, now), shorten(last.Why, maxShown))
+		rows = append(rows, [2]string{"last change", text})
 	}
 
 	return rows

@@ -85,9 +85,11 @@ func (c site) awsEffect() string {
 	}
 
 	operation := c.operation()
-	reads := prefixed(operation, "reads", "Get", "List", "Describe", "Query", "Scan", "Head", "BatchGet", "TransactGet", "Select", "Lookup", "Search", "Receive", "Filter")
+	reads := prefixed(operation, "reads",
+		"Get", "List", "Describe", "Query", "Scan", "Head", "BatchGet", "TransactGet", "Select", "Lookup", "Search", "Receive", "Filter")
 	acknowledges := listed(operation, "acknowledges", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch")
-	watches := listed(name, "watches", "kms", "sts", "cloudwatch", "cloudwatchlogs", "xray", "secretsmanager", "ssm", "dynamodbstreams", "bedrockruntime")
+	watches := listed(name, "watches",
+		"kms", "sts", "cloudwatch", "cloudwatchlogs", "xray", "secretsmanager", "ssm", "dynamodbstreams", "bedrockruntime")
 
 	switch {
 	case reads+acknowledges+watches != "":

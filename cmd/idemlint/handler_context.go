@@ -134,7 +134,8 @@ func (c *contexts) work(work *ast.FuncLit) {
 
 		o, ok := c.pass.TypesInfo.ObjectOf(id).(*types.Var)
 		if ok && (o.Pos() < work.Pos() || o.Pos() >= work.End()) {
-			report(c.pass, call.Args[0], "this context is that of the caller, not of the work: it has no claim, so "+f.Name()+" finds none; pass the context that the work is called with")
+			report(c.pass, call.Args[0], "this context is that of the caller, not of the work: it has no claim, so "+f.Name()+" finds none; "+
+				"pass the context that the work is called with")
 		}
 
 		return true

@@ -130,9 +130,11 @@ func (k *keys) function(t *ast.FuncType, body *ast.BlockStmt) {
 
 	switch {
 	case len(texts) == 1 && len(others) == 0:
-		report(k.pass, constants[0], "this key function returns a constant: the first message is done, and all others are taken for its duplicates; make the key from the message")
+		report(k.pass, constants[0],
+			"this key function returns a constant: the first message is done, and all others are taken for its duplicates; make the key from the message")
 	case len(others) > 0 && !uses:
-		report(k.pass, others[0], "this key function does not look at its message: the key is the same for all messages, or new for each delivery; make the key from the message")
+		report(k.pass, others[0],
+			"this key function does not look at its message: the key is the same for all messages, or new for each delivery; make the key from the message")
 	}
 }
 

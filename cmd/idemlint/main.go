@@ -72,7 +72,8 @@ func vet(args []string) int {
 	// Ctrl-C reaches go vet, too, which ends by itself.
 	signal.Ignore(os.Interrupt)
 
-	cmd := exec.Command("go", append([]string{"vet", "-vettool=" + program}, args...)...) //nolint:gosec,noctx // the arguments are the user's own, and so is the end
+	//nolint:gosec,noctx // the arguments are the user's own, and so is the end
+	cmd := exec.Command("go", append([]string{"vet", "-vettool=" + program}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 
 	err = cmd.Run()

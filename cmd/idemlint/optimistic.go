@@ -111,11 +111,15 @@ func (w *finder) checkOptimistic(argument ast.Expr) {
 	for _, e := range w.events(w.definitions.of(w.pass.TypesInfo, argument)) {
 		switch {
 		case e.kind == effect:
-			w.report(e.at, fmt.Sprintf("a handler with Optimistic reaches %s: two workers may run it at the same time, so it can happen twice; stage it, or leave Optimistic off", e.deed))
+			w.report(e.at, fmt.Sprintf(
+				"a handler with Optimistic reaches %s: two workers may run it at the same time, so it can happen twice; stage it, or leave Optimistic off",
+				e.deed,
+			))
 		case e.kind == staging:
 			staged = true
 		case e.kind == logging && (staged || e.safe):
-			w.report(e.at, fmt.Sprintf("a handler with Optimistic logs a result by %s before it is committed: what it staged may still be refused; log where the outcome is known, in OnMessage or behind Do", e.deed))
+			w.report(e.at, fmt.Sprintf("a handler with Optimistic logs a result by %s before it is committed: what it staged may still be refused; "+
+				"log where the outcome is known, in OnMessage or behind Do", e.deed))
 		}
 	}
 }

@@ -62,7 +62,10 @@ func (w *finder) checkStart(call *ast.CallExpr) {
 	}
 
 	if d := summarize(w.handlerEvents(handler)).Effect; d != (deed{}) {
-		w.report(call, fmt.Sprintf("%s delivers at least once, and this handler reaches %s without a guard, so it can happen again with each delivery; guard it: %s", from.name, d, from.advice))
+		w.report(call, fmt.Sprintf(
+			"%s delivers at least once, and this handler reaches %s without a guard, so it can happen again with each delivery; guard it: %s",
+			from.name, d, from.advice,
+		))
 	}
 }
 
@@ -149,7 +152,8 @@ func (w *finder) checkConsumer(f *types.Func, d *ast.FuncDecl) {
 		case e.kind == receipt && at == nil:
 			from, at = e.deed.What, e.at
 		case e.kind == effect && at != nil && !guarded && !e.safe:
-			w.report(at, fmt.Sprintf("%s delivers at least once, and what is done with its messages here reaches %s without a guard, so it can happen again with each delivery; guard it: %s", from, e.deed, run))
+			w.report(at, fmt.Sprintf("%s delivers at least once, and what is done with its messages here reaches %s without a guard, "+
+				"so it can happen again with each delivery; guard it: %s", from, e.deed, run))
 
 			return
 		}

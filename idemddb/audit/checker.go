@@ -176,8 +176,10 @@ func (h *history) fences(j *judgement) []Violation {
 		return nil
 	}
 
-	return []Violation{{RuleFence, attrFence, fmt.Sprintf("The fencing token of a record that was deleted began with %d, and that of the new one is %d, "+
-		"which is lower by more than clocks may differ.", h.first, fence)}}
+	return []Violation{{RuleFence, attrFence, fmt.Sprintf(
+		"The fencing token of a record that was deleted began with %d, and that of the new one is %d, which is lower by more than clocks may differ.",
+		h.first, fence,
+	)}}
 }
 
 // messages: whatever a sender leaves is among the messages that the completion stored.

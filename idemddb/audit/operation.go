@@ -35,7 +35,8 @@ func readOperation(v value) (operation, bool) {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(v.str)))
 	decoder.DisallowUnknownFields()
 
-	if v.kind != "S" || decoder.Decode(&o) != nil || decoder.InputOffset() != int64(len(v.str)) || o.What == nil || o.By == nil || o.Why == nil || o.ID == nil || *o.ID == "" {
+	if v.kind != "S" || decoder.Decode(&o) != nil || decoder.InputOffset() != int64(len(v.str)) ||
+		o.What == nil || o.By == nil || o.Why == nil || o.ID == nil || *o.ID == "" {
 		return operation{}, false
 	}
 

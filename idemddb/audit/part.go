@@ -96,7 +96,9 @@ func (p *pair) putTimes() []Violation {
 	case p.Retention > 0 && ahead > p.tolerance()+time.Second:
 		return []Violation{{RuleAhead, attrExp, fmt.Sprintf("The part was put %v before its end begins to count.", ahead.Round(time.Second))}}
 	case ahead < -p.Lifetime-p.Resolution:
-		return []Violation{{RuleTooLate, attrExp, fmt.Sprintf("A part outlives its record by 8 days, and this one ends %v too early.", (-ahead).Round(time.Second))}}
+		return []Violation{{RuleTooLate, attrExp, fmt.Sprintf(
+			"A part outlives its record by 8 days, and this one ends %v too early.", (-ahead).Round(time.Second),
+		)}}
 	default:
 		return nil
 	}

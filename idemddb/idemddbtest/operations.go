@@ -46,7 +46,9 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynam
 // TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each
 // item, in the order of the items. A ClientRequestToken counts for ten minutes after its transaction was done: in that time a
 // repetition is a success that writes nothing. Unlike the SDK's client, a DB does not generate a token.
-func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (db *DB) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
 
@@ -55,7 +57,9 @@ func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 // RETURNING ALL OLD *, and SELECT * with a WHERE that has only these equalities. Values are parameters, integers or 'strings'.
 // Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists, attribute_not_exists and
 // begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no ConsumedCapacity.
-func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+func (db *DB) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
 }
 
@@ -66,6 +70,8 @@ func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ 
 }
 
 // UpdateTimeToLive sets the attribute by which [DB.Expire] deletes items.
-func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+func (db *DB) UpdateTimeToLive(
+	ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call[dynamodb.UpdateTimeToLiveOutput](ctx, db, in)
 }

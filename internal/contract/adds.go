@@ -247,7 +247,8 @@ var addCases = []testCase{
 		h.made("x", attributes{"closed": num(1)})
 
 		c := h.claim(h.store(), "k")
-		e := as[*idemddb.EffectError](h, c.CompleteWith(h.Context(), nil, idemddb.Effects{Items: []types.TransactWriteItem{h.count("y")}, Adds: []idemddb.Add{a}}))
+		effects := idemddb.Effects{Items: []types.TransactWriteItem{h.count("y")}, Adds: []idemddb.Add{a}}
+		e := as[*idemddb.EffectError](h, c.CompleteWith(h.Context(), nil, effects))
 		h.equal("Index", e.Index, 1)
 		h.equal("item", e.Item["closed"], num(1))
 		h.equal("unknown", e.Unknown, false)

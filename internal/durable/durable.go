@@ -29,5 +29,6 @@ func IsInvocation(payload []byte) bool {
 		CheckpointToken     string `json:"CheckpointToken"`
 	}
 
-	return bytes.Contains(payload, []byte("DurableExecutionArn")) && json.Unmarshal(payload, &state) == nil && state.DurableExecutionArn != "" && state.CheckpointToken != ""
+	return bytes.Contains(payload, []byte("DurableExecutionArn")) && json.Unmarshal(payload, &state) == nil &&
+		state.DurableExecutionArn != "" && state.CheckpointToken != ""
 }

@@ -18,8 +18,12 @@ import (
 
 // Client has the calls of DynamoDB Streams that Read makes. A *dynamodbstreams.Client is one.
 type Client interface {
-	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
-	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
+	DescribeStream(
+		context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options),
+	) (*dynamodbstreams.DescribeStreamOutput, error)
+	GetShardIterator(
+		context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options),
+	) (*dynamodbstreams.GetShardIteratorOutput, error)
 	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
 }
 

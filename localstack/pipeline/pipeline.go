@@ -206,7 +206,8 @@ func (p *Pipeline) Announcements(ctx context.Context) ([]Announcement, error) {
 
 			all = append(all, Announcement{ID: aws.ToString(m.MessageAttributes["idemddb-id"].StringValue), PaymentID: body.PaymentID})
 
-			if _, err := p.SQS.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: aws.String(p.CapturedQueueUrl), ReceiptHandle: m.ReceiptHandle}); err != nil {
+			deletion := &sqs.DeleteMessageInput{QueueUrl: aws.String(p.CapturedQueueUrl), ReceiptHandle: m.ReceiptHandle}
+			if _, err := p.SQS.DeleteMessage(ctx, deletion); err != nil {
 				return all, fmt.Errorf("announcement: %w", err)
 			}
 		}

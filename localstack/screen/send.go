@@ -111,7 +111,9 @@ func waitUntilDone(ctx context.Context, p *pipeline.Pipeline, hidden int) error 
 		depth, err := p.Depth(ctx, p.QueueUrl)
 		saw = fmt.Sprintf("%d records, %d of them ended; queue: %d waiting, %d hidden", len(records), ended, depth.Waiting, depth.Hidden)
 
-		return len(records) >= len(payments()) && ended == len(records) && depth.Waiting == 0 && depth.Hidden <= hidden, err //nolint:wrapcheck // says where it comes from
+		isEmpty := depth.Waiting == 0 && depth.Hidden <= hidden
+
+		return len(records) >= len(payments()) && ended == len(records) && isEmpty, err //nolint:wrapcheck // says where it comes from
 	})
 	if err == nil && !done {
 		err = fmt.Errorf("after %v the payments are not done: %s. The function's log is in LocalStack's", most, saw)

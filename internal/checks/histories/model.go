@@ -122,7 +122,10 @@ func (r rules) step(s state, in Input, out Output) []any {
 
 func (r rules) claim(s state, in Input, out Output) []any {
 	free := !s.held || s.released || in.To.After(s.lease.Add(r.skew))
-	won := state{held: true, holder: in.Holder, fence: cmp.Or(out.Fence, s.fence+1), lease: in.From.Add(r.lease).Truncate(resolution), effects: s.effects}
+	won := state{
+		held: true, holder: in.Holder, fence: cmp.Or(out.Fence, s.fence+1),
+		lease: in.From.Add(r.lease).Truncate(resolution), effects: s.effects,
+	}
 
 	switch out.Answer {
 	case Won:

@@ -40,8 +40,12 @@ func groupOf(run *operate.SecondRun) Group {
 
 // reasonTexts are the reasons as a person reads them.
 var reasonTexts = map[operate.Reason]string{
-	operate.TakenOver: "taken over after a lease ran out", operate.WasReleased: "released by an operator", operate.WasReopened: "reopened after it had failed",
-	operate.WasChanged: "released or reopened", operate.WasRetried: "the handler returned an error", operate.ReasonAbsent: "not known: by a worker of an older version",
+	operate.TakenOver:    "taken over after a lease ran out",
+	operate.WasReleased:  "released by an operator",
+	operate.WasReopened:  "reopened after it had failed",
+	operate.WasChanged:   "released or reopened",
+	operate.WasRetried:   "the handler returned an error",
+	operate.ReasonAbsent: "not known: by a worker of an older version",
 }
 
 func why(run *operate.SecondRun) string {

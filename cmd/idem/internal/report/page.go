@@ -68,7 +68,9 @@ type Consumed struct {
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"n": func(v int) string { return number(float64(v)) }, "n64": func(v int64) string { return number(float64(v)) }, "f": number, "span": Span, "dollars": dollars,
+	"n":   func(v int) string { return number(float64(v)) },
+	"n64": func(v int64) string { return number(float64(v)) },
+	"f":   number, "span": Span, "dollars": dollars,
 	"at": func(t time.Time) string {
 		if t.IsZero() {
 			return ""

@@ -61,7 +61,8 @@ func bars(title string, rows []bar) template.HTML {
 			}
 
 			width := max(s.value/most*room, 1)
-			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="18"><title>%s</title></rect>`, s.class, x, y+4, width, html.EscapeString(s.title))
+			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="18"><title>%s</title></rect>`,
+				s.class, x, y+4, width, html.EscapeString(s.title))
 			x += width
 		}
 
@@ -99,7 +100,8 @@ func columns(title, class string, values []float64, x axis) template.HTML {
 
 	begin(&b, title, height+below)
 	fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d"/>`, left, height, plotWidth, height)
-	fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="8" x2="%d" y2="8"/><text x="%d" y="12" text-anchor="end">%s</text>`, left, plotWidth, left-6, number(most))
+	fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="8" x2="%d" y2="8"/><text x="%d" y="12" text-anchor="end">%s</text>`,
+		left, plotWidth, left-6, number(most))
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">0</text>`, left-6, height)
 
 	step := float64(room) / float64(max(len(values), 1))

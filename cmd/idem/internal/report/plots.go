@@ -28,7 +28,8 @@ func (t *Totals) statesPlot() template.HTML {
 			row.segments = []segment{{float64(n), "bad", number(float64(n))}}
 		} else {
 			for i, count := range of {
-				row.segments = append(row.segments, segment{float64(count), fmt.Sprintf("a%d", i), fmt.Sprintf("%s, %s: %s", status, ageLabels[i], number(float64(count)))})
+				title := fmt.Sprintf("%s, %s: %s", status, ageLabels[i], number(float64(count)))
+				row.segments = append(row.segments, segment{float64(count), fmt.Sprintf("a%d", i), title})
 			}
 		}
 
@@ -60,7 +61,7 @@ func (t *Totals) workPlot() template.HTML {
 	}
 
 	labels := map[int]string{}
-	for i, d := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, 100 * time.Second, 1000 * time.Second, 10000 * time.Second} {
+	for i, d := 0, time.Millisecond; d <= 10_000*time.Second; i, d = i+1, 10*d {
 		labels[i*perDecade/group] = d.String()
 	}
 

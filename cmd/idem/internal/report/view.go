@@ -71,7 +71,8 @@ func (t *Totals) view(r Reading) *view {
 		Completed: t.hoursPlot("completed keys by hour", "ok", func(h hour) int { return h.completed }),
 		Failing:   t.hoursPlot("first claims of keys that failed for good, by hour", "bad", func(h hour) int { return h.failed }),
 		Again:     t.hoursPlot("leases that were taken over, by hour", "warn", func(h hour) int { return h.again }),
-		P50:       t.work.quantile(0.5), P90: t.work.quantile(0.9), P99: t.work.quantile(0.99), Longest: t.work.max, Measured: t.work.total, AtOnce: t.atOnce,
+		P50:       t.work.quantile(0.5), P90: t.work.quantile(0.9), P99: t.work.quantile(0.99), Longest: t.work.max,
+		Measured: t.work.total, AtOnce: t.atOnce,
 		Stuck:  list{t.stuck.total, t.stuck.rows, "last failure", "lease ended"},
 		Failed: list{t.failed.total, t.failed.rows, "last failure", "first claim"},
 		Twice:  list{t.twice.total, t.twice.rows, "why", "lease before ended"},
@@ -144,20 +145,36 @@ func (v *view) addReading(r Reading) {
 // tiles are the answers to what an operator asks first.
 func (v *view) tiles(t *Totals) []tile {
 	inDoubt := t.groups[InDoubt] + t.groups[Pending]
-	unsent := tile{Name: "messages not sent", Value: number(float64(t.messages)), Command: "idem list unsent", Link: "unsent", IsBad: v.OldestUnsent > 5*time.Minute}
+	unsent := tile{
+		Name: "messages not sent", Value: number(float64(t.messages)),
+		Command: "idem list unsent", Link: "unsent", IsBad: v.OldestUnsent > 5*time.Minute,
+	}
 
 	if t.messages > 0 {
 		unsent.Note = "the oldest for " + Span(v.OldestUnsent)
 	}
 
+	// bad is a number that is to be 0.
+	bad := func(n int, t tile) tile {
+		t.Value, t.IsBad = number(float64(n)), n > 0
+
+		return t
+	}
+
 	return []tile{
-		{Name: "stuck", Value: number(float64(t.statuses[operate.Stuck])), Note: "the lease ran out", Command: "idem list stuck", Link: "stuck", IsBad: t.statuses[operate.Stuck] > 0},
-		{Name: "failed for good", Value: number(float64(t.statuses[operate.Failed])), Note: "refused until somebody reopens them", Command: "idem list failed", Link: "failed", IsBad: t.statuses[operate.Failed] > 0},
-		{Name: "may have happened twice", Value: number(float64(inDoubt)), Note: "without those whose effects were staged", Command: "idem list twice", Link: "twice", IsBad: inDoubt > 0},
+		bad(t.statuses[operate.Stuck], tile{Name: "stuck", Note: "the lease ran out", Command: "idem list stuck", Link: "stuck"}),
+		bad(t.statuses[operate.Failed], tile{
+			Name: "failed for good", Note: "refused until somebody reopens them", Command: "idem list failed", Link: "failed",
+		}),
+		bad(inDoubt, tile{
+			Name: "may have happened twice", Note: "without those whose effects were staged", Command: "idem list twice", Link: "twice",
+		}),
 		unsent,
-		{Name: "messages parked", Value: number(float64(t.parkedMessages)), Note: "can never be sent as they are", Command: "idem list parked", Link: "parked", IsBad: t.parkedMessages > 0},
+		bad(t.parkedMessages, tile{Name: "messages parked", Note: "can never be sent as they are", Command: "idem list parked", Link: "parked"}),
 		{Name: "held", Value: number(float64(t.statuses[operate.Held])), Note: "a worker has them", Command: "idem list held", Link: "states"},
 		{Name: "completed", Value: number(float64(t.statuses[operate.Completed])), Note: "duplicates are answered", Link: "states"},
-		{Name: "not readable", Value: number(float64(t.statuses[operate.Corrupt])), Note: "another version, or no record", Command: "idem list corrupt", Link: "states", IsBad: t.statuses[operate.Corrupt] > 0},
+		bad(t.statuses[operate.Corrupt], tile{
+			Name: "not readable", Note: "another version, or no record", Command: "idem list corrupt", Link: "states",
+		}),
 	}
 }

@@ -120,7 +120,9 @@ func (b *Binding) Apply(u *Update, before attribute.Item) (attribute.Item, error
 }
 
 // combine returns the changes of an ADD or a DELETE, which combines each value with the one that the item has at the path.
-func (b *Binding) combine(list []assignment, before attribute.Item, action func(old, v types.AttributeValue) (types.AttributeValue, error)) ([]change, error) {
+func (b *Binding) combine(
+	list []assignment, before attribute.Item, action func(old, v types.AttributeValue) (types.AttributeValue, error),
+) ([]change, error) {
 	changes := make([]change, len(list))
 
 	for i, a := range list {

@@ -136,7 +136,10 @@ func (ix *index) checkSizes(it attribute.Item) error {
 		switch n := len(keyText(it[k.name])); {
 		case it[k.name] == nil:
 		case n == 0:
-			return exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", ix.name, k.name)
+			return exception.Validation(
+				"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s",
+				ix.name, k.name,
+			)
 		case n > k.max:
 			return exception.Validation("One or more parameter values were invalid: Size limit exceeded")
 		}

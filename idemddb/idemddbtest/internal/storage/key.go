@@ -127,7 +127,9 @@ func (k Key) check(it attribute.Item) error {
 
 		switch n := len(keyText(v)); {
 		case n == 0:
-			return exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", a.name)
+			return exception.Validation(
+				"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", a.name,
+			)
 		case n > a.max:
 			return exception.Validation("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
 		}

@@ -72,7 +72,9 @@ func (s Source) keyOperand(b *expression.Binding, e *expression.Node) (k keyAttr
 		case attribute.TypeOf(v) != k.typ:
 			return k, exception.Validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
 		case keyText(v) == "" && e.Kind != expression.FunctionNode:
-			return k, exception.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
+			return k, exception.Validation(
+				"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name,
+			)
 		}
 	}
 

@@ -109,7 +109,9 @@ func (t *Table) cost(before, after attribute.Item) Consumption {
 func (w *Write) updated(before attribute.Item) (attribute.Item, error) {
 	for _, p := range w.Paths {
 		if w.Table.Key.Has(p[0].Name) {
-			return nil, exception.Validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name)
+			return nil, exception.Validation(
+				"One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name,
+			)
 		}
 	}
 

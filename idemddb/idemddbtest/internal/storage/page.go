@@ -75,7 +75,10 @@ func (p *Page) check() error {
 	case p.limit != nil && *p.limit < 1:
 		return exception.Validation("Limit must be greater than or equal to 1")
 	case p.selects == types.SelectAllAttributes && ix != nil && !ix.all:
-		return exception.Validation("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
+		return exception.Validation(
+			"One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL",
+			ix.name,
+		)
 	case p.selects == types.SelectAllProjectedAttributes && ix == nil:
 		return exception.Validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 	case !slices.Contains([]types.Select{"", types.SelectAllAttributes, types.SelectAllProjectedAttributes, types.SelectCount}, p.selects):

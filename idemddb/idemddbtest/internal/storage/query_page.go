@@ -64,7 +64,9 @@ func (s Source) checkFilter(b *expression.Binding, e *expression.Node) error {
 		case s.key().Has(name):
 			return exception.Validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
 		case s.index != nil && !s.index.all && !slices.Contains(s.index.projected, name):
-			return exception.Validation("One or more parameter values were invalid: Secondary index %s does not project one or more filter attributes: [%s]", s.index.name, name)
+			return exception.Validation(
+				"One or more parameter values were invalid: Secondary index %s does not project one or more filter attributes: [%s]", s.index.name, name,
+			)
 		}
 	}
 

@@ -28,7 +28,10 @@ func (s Source) ScanPage(in *dynamodb.ScanInput, c expression.Cache) (*Page, err
 		return nil, err
 	}
 
-	p := &Page{Source: s, match: segment, filter: expressions.Matcher(expressions.Filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
+	p := &Page{
+		Source: s, match: segment, filter: expressions.Matcher(expressions.Filter),
+		limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead,
+	}
 	if err := p.check(); err != nil {
 		return nil, err
 	}

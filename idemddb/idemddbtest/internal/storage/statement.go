@@ -9,12 +9,19 @@ import (
 )
 
 // kinds are the writes of statements, by verb.
-var kinds = map[string]WriteKind{expression.InsertStatement: PutWrite, expression.UpdateStatement: UpdateWrite, expression.SelectStatement: ReadStatement}
+var kinds = map[string]WriteKind{
+	expression.InsertStatement: PutWrite, expression.UpdateStatement: UpdateWrite, expression.SelectStatement: ReadStatement,
+}
 
 // PrepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table
 // once the response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
-func (ts Tables) PrepareStatement(st *expression.Statement, in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *Write, err error) {
-	w = &Write{Kind: kinds[st.Verb], TableName: &st.Table, Condition: &st.Where, Update: &st.Action, GiveItem: in.ReturnValuesOnConditionCheckFailure, Consistent: in.ConsistentRead}
+func (ts Tables) PrepareStatement(
+	st *expression.Statement, in *types.BatchStatementRequest, parameters []types.AttributeValue,
+) (w *Write, err error) {
+	w = &Write{
+		Kind: kinds[st.Verb], TableName: &st.Table, Condition: &st.Where, Update: &st.Action,
+		GiveItem: in.ReturnValuesOnConditionCheckFailure, Consistent: in.ConsistentRead,
+	}
 	if st.Returning {
 		w.Returns = types.ReturnValueAllOld
 	}
