@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
 // counting counts the writes to a connection.
@@ -78,6 +80,17 @@ func TestARequestIsOneWrite(t *testing.T) {
 	if writes.Load() != requests || connections.Load() != 1 {
 		t.Errorf("%d writes on %d connections for %d requests, want one write each on one connection",
 			writes.Load(), connections.Load(), requests)
+	}
+}
+
+// As many connections stay open as were used at a time, and a handshake takes no longer than a try of a request may.
+func TestTheTransportKeepsItsConnectionsAndBoundsItsHandshakes(t *testing.T) {
+	t.Parallel()
+
+	transport := New().(inMemory).client.GetTransport()
+	if transport.MaxIdleConns != 0 || transport.MaxIdleConnsPerHost != idleConnections || transport.TLSHandshakeTimeout != planner.MaxTry {
+		t.Errorf("got %d idle connections, %d for each host, and %v for a handshake; want 0 (no limit), %d and %v",
+			transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.TLSHandshakeTimeout, idleConnections, planner.MaxTry)
 	}
 }
 

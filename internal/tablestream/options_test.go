@@ -53,13 +53,19 @@ func TestReadLeavesOutWhatWasMadeBeforeATime(t *testing.T) {
 func TestReadLeavesOutNothingBehindAChangeThatItHandedOn(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct{ root, want []string }{
-		"the root has a change of that time":   {[]string{"5"}, []string{"5", "2", "6"}},
-		"the root has only what was before it": {[]string{"1"}, []string{"6"}},
+	for name, c := range map[string]struct {
+		root   []string
+		parent string // of the shard with the changes 2 and 6
+		want   []string
+	}{
+		"the root has a change of that time":         {[]string{"5"}, "between", []string{"5", "2", "6"}},
+		"the root has only what was before it":       {[]string{"1"}, "between", []string{"6"}},
+		"no shard is between, and the root has one":  {[]string{"5"}, "root", []string{"5", "2", "6"}},
+		"no shard is between, and the root has none": {[]string{"1"}, "root", []string{"6"}},
 	} {
 		for _, isLocal := range []bool{false, true} {
-			f := newFake(&fakeShard{id: "root", changes: c.root}, &fakeShard{id: "child", parent: "root"},
-				&fakeShard{id: "grandchild", parent: "child", changes: []string{"2", "6"}})
+			f := newFake(&fakeShard{id: "root", changes: c.root}, &fakeShard{id: "between", parent: "root"},
+				&fakeShard{id: "last", parent: c.parent, changes: []string{"2", "6"}})
 			f.isLocal = isLocal
 
 			got, _, err := read(t, f, &tablestream.Options{Since: made("4")})

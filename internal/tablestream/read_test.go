@@ -58,6 +58,34 @@ func TestReadReadsShardsAfterTheirParents(t *testing.T) {
 	}
 }
 
+// sparse is a stream whose first pages are empty, as pages of DynamoDB are where a shard has few changes.
+type sparse struct{ *fake }
+
+func (s sparse) GetRecords(
+	ctx context.Context, in *dynamodbstreams.GetRecordsInput, opts ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetRecordsOutput, error) {
+	if s.calls["GetRecords"] < 3 {
+		return &dynamodbstreams.GetRecordsOutput{NextShardIterator: in.ShardIterator}, s.call("GetRecords", "root")
+	}
+
+	return s.fake.GetRecords(ctx, in, opts...)
+}
+
+// Nothing is added to a shard that has ended, so there is nothing to wait for between its pages.
+func TestReadDoesNotPauseBetweenTheEmptyPagesOfAShardThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r reading
+
+		began := time.Now()
+
+		result, err := tablestream.Read(t.Context(), sparse{newFake(&fakeShard{id: "root", changes: []string{"1"}})}, arn, nil, r.each)
+		if took := time.Since(began); err != nil || result.Changes != 1 || took > 0 {
+			t.Errorf("got %+v, %v after %v, want the change at once", result, err, took)
+		}
+	})
+}
+
 func TestReadFollowsAnEnabledStreamUntilItIsDisabled(t *testing.T) {
 	t.Parallel()
 
@@ -252,6 +280,25 @@ func TestReadEndsWithAnError(t *testing.T) {
 
 			if _, _, err := read(t, f, nil); !errors.Is(err, broken) || !strings.Contains(err.Error(), "root") {
 				t.Errorf("%s: got %v, want the error and the shard", call, err)
+			}
+		}
+	})
+	t.Run("of DynamoDB, while the shards are listed for the first and the second time", func(t *testing.T) {
+		t.Parallel()
+
+		for _, n := range []int{1, 2} {
+			f := newFake(&fakeShard{id: "root", changes: []string{"1"}, open: true})
+			f.status = streams.StreamStatusEnabled
+			f.before = func(call, _ string) error {
+				if call == "DescribeStream" && f.calls[call] == n {
+					return broken
+				}
+
+				return nil
+			}
+
+			if _, result, err := read(t, f, nil); !errors.Is(err, broken) || result.Changes != n-1 {
+				t.Errorf("call %d: got %+v, %v, want the error", n, result, err)
 			}
 		}
 	})
