@@ -112,7 +112,7 @@ type function[In, Out any] struct {
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
 	r := &funcRun[In, Out]{function: f, in: in}
 
-	defer func() { countInvocation(ctx, err, r.ofHandler, r.ofHook) }()
+	defer func() { countMessage(ctx, r.outcomeOf(err), err != nil) }()
 
 	var wrongEvent error
 	if _, isDurable := durable.Execution(ctx); isDurable {
@@ -150,7 +150,8 @@ type funcRun[In, Out any] struct {
 	invocation *invocation
 	message    *message
 
-	ofHandler, ofHook error // what the handler and OnReplay returned
+	ran, replayed bool  // the handler ran; a record is the answer
+	ofHandler     error // what the handler returned
 }
 
 // run runs the handler, unless the claim has left too little time for it.
@@ -162,53 +163,78 @@ func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
 	ctx, cancel := withTimeout(ctx, r.opts.Timeout)
 	defer cancel()
 
+	r.ran = true
 	out, r.ofHandler = r.handler(ctx, r.in)
 
 	return out, r.ofHandler
 }
 
-// onReplay calls the user's hook for replays.
+// onReplay notes that a record is the answer, and calls the user's hook for replays.
 func (r *funcRun[In, Out]) onReplay(ctx context.Context, record *idemddb.Record) error {
-	r.ofHook = panicerror.Readable(r.opts.OnReplay(ctx, record))
-
-	return r.ofHook
-}
-
-// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay, whose work is done. The
-// error of the handler says nothing about the key of the invocation: it may be one of another key, by a Do inside of the handler.
-func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
-	name := OutcomeReleased
-
-	switch {
-	case err == nil, ofHook != nil:
-		name = OutcomeCompleted
-	case panicerror.IsPermanent(err):
-		name = OutcomeFailed
-	case ofHandler != nil:
-	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
-		name = OutcomeNoKey
-	default:
-		name = outcomeOfError(err)
+	r.replayed = true
+	if r.opts.OnReplay == nil {
+		return nil
 	}
 
-	countMessage(ctx, name, err != nil)
+	return panicerror.Readable(r.opts.OnReplay(ctx, record)) //nolint:wrapcheck // it is the error of the user's function
 }
 
-// outcomeOfError returns the outcome of an invocation whose handler did not fail by itself.
-func outcomeOfError(err error) Outcome {
+// outcomeOf returns the outcome of an invocation that returns this error.
+func (r *funcRun[In, Out]) outcomeOf(err error) Outcome {
+	switch {
+	case err != nil && r.ofHandler == nil && errors.Is(err, ErrNoTime):
+		return OutcomeNoTime
+	case err != nil && r.message == nil: // the Store is not asked
+		return noKeyOutcome(err).name
+	default:
+		return outcomeOf(r.ending(err)).name
+	}
+}
+
+// ending returns how the work of the invocation ended. Do returns an error in place of the Ending of its work, so the kind is read
+// from that. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation: it
+// may be one of another key, by a Do inside of the handler.
+func (r *funcRun[In, Out]) ending(err error) idemddb.Ending {
+	kind := idemddb.Kind("")
+	if err != nil && r.ofHandler == nil {
+		kind = kindOf(err)
+	}
+
+	switch {
+	case r.replayed && !errors.Is(err, idemddb.ErrCorrupt): // a result that is not of the type Out is corrupt
+		kind = idemddb.KindReplayed
+	case err == nil:
+		kind = idemddb.KindCompleted
+	case kind == "" && !r.ran && !errors.Is(err, idemddb.ErrBadKey):
+		kind = idemddb.KindUnanswered
+	case kind == "" && r.ran && panicerror.IsPermanent(err): // of the handler, or of Effects.Refused
+		kind = idemddb.KindFailed
+	case kind == "" && r.ran:
+		kind = idemddb.KindReleased
+	case kind == idemddb.KindUnanswered && r.ran && !r.opts.Optimistic: // the result of the other worker, whose key it is, is not read
+		kind = idemddb.KindFenced
+	}
+
+	return idemddb.Ending{Kind: kind, Err: err}
+}
+
+// kindOf returns the kind of the ending that an error of Do comes from; "" if it says nothing about the key. ErrFenced hides one
+// KindRefused: only the Ending says that another worker has ended the key as failed while work ran that staged something.
+func kindOf(err error) idemddb.Kind {
 	for _, known := range []struct {
 		err  error
-		name Outcome
+		kind idemddb.Kind
 	}{
-		{ErrNoTime, OutcomeNoTime}, {idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent},
-		{idemddb.ErrInProgress, OutcomeInProgress}, {idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
+		{idemddb.ErrFenced, idemddb.KindFenced}, {idemddb.ErrUncommitted, idemddb.KindUncommitted}, {idemddb.ErrUnsent, idemddb.KindUnsent},
+		{idemddb.ErrInProgress, idemddb.KindInProgress}, {idemddb.ErrMismatch, idemddb.KindMismatch}, {idemddb.ErrFailed, idemddb.KindRefused},
+		{idemddb.ErrCorrupt, idemddb.KindCorrupt}, {idemddb.ErrUnread, idemddb.KindUnanswered}, {idemddb.ErrChanged, idemddb.KindUnanswered},
 	} {
 		if errors.Is(err, known.err) {
-			return known.name
+			return known.kind
 		}
 	}
 
-	return OutcomeUnanswered
+	return ""
 }
 
 func checkFunc[Out any](hasKey bool) error {
@@ -265,10 +291,7 @@ func (r *funcRun[In, Out]) claimOptions() *idemddb.ClaimOptions {
 	}
 
 	opts := &idemddb.ClaimOptions{
-		Fingerprint: r.message.asks.Fingerprint, NeedResult: r.opts.NeedResult, Optimistic: r.opts.Optimistic, Wait: wait,
-	}
-	if r.opts.OnReplay != nil {
-		opts.OnReplay = r.onReplay
+		Fingerprint: r.message.asks.Fingerprint, NeedResult: r.opts.NeedResult, Optimistic: r.opts.Optimistic, Wait: wait, OnReplay: r.onReplay,
 	}
 
 	return opts

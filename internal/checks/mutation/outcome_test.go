@@ -5,8 +5,8 @@ var outcomeMutants = []mutant{
 	{
 		why:  "an error of OnReplay in Func counts as a claim that DynamoDB did not answer",
 		file: "lambdawrap/func.go",
-		old:  `case err == nil, ofHook != nil:`,
-		new:  `case err == nil:`,
+		old:  `case r.replayed && !errors.Is(err, idemddb.ErrCorrupt):`,
+		new:  `case r.replayed && err == nil:`,
 		pkg:  "lambdawrap", run: "TestFuncOnReplayMayReplaceOrRefuseTheResult",
 	},
 	{

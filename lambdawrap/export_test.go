@@ -1,0 +1,22 @@
+package lambdawrap
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// OutcomeOf returns the outcome of a message whose work ended so.
+func OutcomeOf(e idemddb.Ending) Outcome { return outcomeOf(e).name }
+
+// KindOf is kindOf.
+func KindOf(err error) idemddb.Kind { return kindOf(err) }
+
+// Counting returns a context for one invocation, and a function that returns the outcomes which it counted.
+func Counting(ctx context.Context) (context.Context, func() []Outcome) {
+	c := newCounts()
+
+	return context.WithValue(ctx, countsKey{}, c), func() []Outcome { return slices.Collect(maps.Keys(c.outcomes)) }
+}
