@@ -39,7 +39,7 @@ func Batch(
 	}
 
 	w := newWrapper(store, opts, "Options")
-	w.batch = h
+	w.hasOneHandler = true
 
 	if w.opts.StopAtFailure {
 		w.invalid = errors.Join(w.invalid, errors.New(
@@ -50,7 +50,7 @@ func Batch(
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}
 
-	return w.serve()
+	return w.serve(func(v *invocation, ctx context.Context) { v.handleBatch(ctx, h) })
 }
 
 var (
@@ -59,7 +59,7 @@ var (
 )
 
 // handleBatch waits for all keys and claims them, calls the handler with what must be worked on, and settles its answer.
-func (v *invocation) handleBatch(ctx context.Context) {
+func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 	v.findAll(ctx)
 
 	pieces := v.claimAll(ctx)
@@ -80,7 +80,7 @@ func (v *invocation) handleBatch(ctx context.Context) {
 		o = outcome{name: OutcomeNoTime, err: ErrNoTime}
 	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
 		o = outcome{name: OutcomeReleased, err: errLost}
-	case v.callBatch(held, given): // it is late
+	case v.callBatch(held, given, h): // it is late
 		o.name = OutcomeLate
 	}
 
@@ -90,13 +90,13 @@ func (v *invocation) handleBatch(ctx context.Context) {
 // callBatch calls the handler with the event of these messages and notes which of them failed. It reports whether the handler is
 // late; what that returns is not read. A message behind a failed one of its FIFO group fails although the handler did not report
 // it, because it must run again after that message.
-func (v *invocation) callBatch(ctx context.Context, given []*piece) (isLate bool) {
+func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
 	v.step(func(s *schedule.Schedule) { s.Call(time.Now()) })
 
 	err, isLate := v.durations.handle(v.outside(ctx, v.lateAt), v.opts.Timeout, v.closing, func(ctx context.Context) (err error) {
-		response, err = v.batch(ctx, eventOf(given))
+		response, err = h(ctx, eventOf(given))
 
 		return err
 	})

@@ -103,9 +103,10 @@ func (v *invocation) checkTime(ctx context.Context) error {
 	}
 }
 
-// run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is
-// left, handlers without an answer are late. The error is the wrapper's own.
-func (v *invocation) run(ctx context.Context, messages []*message) error {
+// run works on the messages until all of them have ended: each by itself when the schedule says so, or all of them by one call of
+// whole, if that is not nil. When the reserve begins, nothing starts any more; when half of it is left, handlers without an
+// answer are late. The error is the wrapper's own.
+func (v *invocation) run(ctx context.Context, messages []*message, whole func(*invocation, context.Context)) error {
 	config := v.configOf(messages)
 
 	ctx, cancel := v.workContext(ctx)
@@ -131,8 +132,8 @@ func (v *invocation) run(ctx context.Context, messages []*message) error {
 
 	v.keys.start(starting)
 
-	if v.batch != nil {
-		v.spawn(func() { v.handleBatch(ctx) })
+	if whole != nil {
+		v.spawn(func() { whole(v, ctx) })
 	} else {
 		v.keys.reportAll()
 	}
@@ -154,7 +155,7 @@ func (v *invocation) run(ctx context.Context, messages []*message) error {
 func (v *invocation) configOf(messages []*message) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
-		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.batch != nil,
+		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.hasOneHandler,
 		StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
 	}
 
@@ -164,7 +165,7 @@ func (v *invocation) configOf(messages []*message) schedule.Config {
 		}
 	}
 
-	if v.batch == nil {
+	if !v.hasOneHandler {
 		v.running.Add(len(messages)) // until each of them is finished
 	}
 
@@ -263,7 +264,7 @@ func (v *invocation) split(s *schedule.Schedule, m *message) {
 		p.index = first + i
 		v.messages = append(v.messages, p)
 
-		if v.batch == nil {
+		if !v.hasOneHandler {
 			v.running.Add(1) // until it is finished
 		}
 	}

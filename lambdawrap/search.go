@@ -45,7 +45,7 @@ func (v *invocation) newSearch(messages []*message, left time.Duration) *search 
 	s := &search{
 		invocation: v, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
-	if v.batch != nil {
+	if v.hasOneHandler {
 		s.spare = v.reserve / latePart
 	}
 

@@ -31,11 +31,13 @@ func SQS(
 	w := newWrapper(store, opts, "Options")
 	w.handler = h
 
-	return w.serve()
+	return w.serve(nil)
 }
 
-// serve returns the function for lambda.Start.
-func (w *wrapper) serve() func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+// serve returns the function for lambda.Start. whole works on all messages of an event; nil means that each is worked on by itself.
+func (w *wrapper) serve(
+	whole func(v *invocation, ctx context.Context),
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	w.hooks = hookFuncs[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}
 	w.has = w.hooks.has()
 
@@ -47,7 +49,7 @@ func (w *wrapper) serve() func(context.Context, events.SQSEvent) (events.SQSEven
 			return response, err
 		}
 
-		if err := v.run(ctx, messages); err != nil {
+		if err := v.run(ctx, messages, whole); err != nil {
 			return response, err
 		}
 

@@ -133,7 +133,7 @@ func (s *stream[R]) workOn(ctx context.Context, units []unit[R], wrongEvent erro
 	}
 
 	messages := s.plan(units)
-	if err := v.run(ctx, messages); err != nil {
+	if err := v.run(ctx, messages, nil); err != nil {
 		return nil, err
 	}
 

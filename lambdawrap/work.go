@@ -147,7 +147,7 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 		Noted:  func(kind, key string, err error) { v.logNote(ctx, note{kind, key, err}, m.id) },
 	}
 
-	if v.batch == nil {
+	if !v.hasOneHandler {
 		i.Retried = func() { v.step(func(s *schedule.Schedule) { s.TryFailed(m.index) }) }
 		i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
 			v.step(func(s *schedule.Schedule) { s.Ran(time.Now(), m.index, hasEffect) })

@@ -18,18 +18,18 @@ import (
 
 // wrapper is one wrapped handler.
 type wrapper struct {
-	store    *idemddb.Store
-	engine   *engine.Engine               // of the Store
-	handler  Handler                      // of SQS
-	batch    batchHandler                 // of Batch, which calls it once for all messages of an event; else nil
-	hooks    hookFuncs[events.SQSMessage] // of queues
-	has      hasHooks
-	opts     Options
-	optsName string // of the type of the options that the user set, for errors
-	reserve  time.Duration
-	workers  int
-	disabled bool
-	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
+	store         *idemddb.Store
+	engine        *engine.Engine               // of the Store
+	handler       Handler                      // of SQS
+	hooks         hookFuncs[events.SQSMessage] // of queues
+	has           hasHooks
+	opts          Options
+	optsName      string // of the type of the options that the user set, for errors
+	reserve       time.Duration
+	workers       int
+	disabled      bool
+	hasOneHandler bool  // for all messages of an event
+	invalid       error // what is wrong with the options; answered to every invocation, so that no message is lost
 
 	durations     durations // of the handlers that succeeded
 	reserveWarned atomic.Bool
