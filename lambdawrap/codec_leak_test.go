@@ -185,7 +185,9 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 	}
 
 	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		for envelopeName, envelope := range map[string]lambdawrap.EnvelopeFunc{"as they are": nil, "in base64": lambdawrap.Base64, "not in an envelope": lambdawrap.SNS} {
+		for envelopeName, envelope := range map[string]lambdawrap.EnvelopeFunc{
+			"as they are": nil, "in base64": lambdawrap.Base64, "not in an envelope": lambdawrap.SNS,
+		} {
 			t.Run(name+", "+envelopeName, func(t *testing.T) {
 				t.Parallel()
 
@@ -203,7 +205,8 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 					}
 
 					event.Records = append(event.Records, events.SQSMessage{
-						MessageId: fmt.Sprint("m-", i), Body: body, EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:notes", Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+						MessageId: fmt.Sprint("m-", i), Body: body, EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:notes",
+						Attributes:        map[string]string{"ApproximateReceiveCount": "1"},
 						MessageAttributes: map[string]events.SQSMessageAttribute{"to": {DataType: "String", StringValue: new(secretAnswer)}},
 					})
 				}
@@ -231,7 +234,8 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 				}
 
 				p.wantClean([]idemddb.Kind{
-					idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindUnsent, idemddb.KindParked,
+					idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed,
+					idemddb.KindUnsent, idemddb.KindParked,
 				}, "declined", "no such account", "as the test says", "no_key", "no entry of Options.Senders", "idemddb: ", `"Messages"`)
 			})
 		}
@@ -275,7 +279,9 @@ func TestNothingOfAnInputOrAResultIsStoredOrLoggedWithACodec(t *testing.T) {
 
 	done := note{ID: "n-0", Note: secretAnswer}
 
-	_, err := lambdawrap.Func(sealing, func(context.Context, note) (int, error) { return 0, nil }, &lambdawrap.FuncOptions[note]{Key: opts.Key, Logger: p.logger})(t.Context(), done)
+	function := lambdawrap.Func(sealing, func(context.Context, note) (int, error) { return 0, nil },
+		&lambdawrap.FuncOptions[note]{Key: opts.Key, Logger: p.logger})
+	_, err := function(t.Context(), done)
 	if p.print(err); !errors.Is(err, idemddb.ErrCorrupt) {
 		t.Errorf("a result of another type: %v", err)
 	}
@@ -292,7 +298,9 @@ func TestNothingOfAnInputOrAResultIsStoredOrLoggedWithACodec(t *testing.T) {
 		t.Errorf("another input: %v", err)
 	}
 
-	p.wantClean([]idemddb.Kind{idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindCorrupt}, "declined")
+	p.wantClean([]idemddb.Kind{
+		idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindCorrupt,
+	}, "declined")
 }
 
 // What a stream carries is confidential with its partition key and its headers. Each record is in a partition of its own, so none
@@ -349,7 +357,8 @@ func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
 			}
 
 			p.wantClean([]idemddb.Kind{
-				idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindReplayed, idemddb.KindUnsent, idemddb.KindParked,
+				idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindReplayed,
+				idemddb.KindUnsent, idemddb.KindParked,
 			}, "declined", "no such account", "as the test says", "no entry of Options.Senders", "idemddb: ")
 		})
 	}

@@ -329,7 +329,9 @@ func TestKeysOfEvents(t *testing.T) {
 	two.Records = append(two.Records, two.Records[0])
 
 	staged := func(id any) events.SNSEntity {
-		return events.SNSEntity{TopicArn: "arn", MessageID: "m", MessageAttributes: map[string]any{"idemddb-id": map[string]any{"Type": "String", "Value": id}}}
+		return events.SNSEntity{TopicArn: "arn", MessageID: "m", MessageAttributes: map[string]any{
+			"idemddb-id": map[string]any{"Type": "String", "Value": id},
+		}}
 	}
 	bridge := func(source, id string, resources ...string) string {
 		return keyOfEvent(t, lambdawrap.EventBridgeID, events.EventBridgeEvent{Source: source, ID: id, Resources: resources})

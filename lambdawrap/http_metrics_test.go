@@ -247,7 +247,8 @@ func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
 	}
 
 	for range 2 {
-		if w := ask(handler(mask(0x55))); w.Code != http.StatusCreated || w.Body.String() != secretAnswer || w.Header().Get("Location") != "/payments/"+secretAnswer {
+		w := ask(handler(mask(0x55)))
+		if w.Code != http.StatusCreated || w.Body.String() != secretAnswer || w.Header().Get("Location") != "/payments/"+secretAnswer {
 			t.Errorf("answered %d %q with %v", w.Code, w.Body, w.Header())
 		}
 	}

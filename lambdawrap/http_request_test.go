@@ -302,7 +302,8 @@ func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 	t.Parallel()
 
 	none := newWeb(t, nil)
-	none.refused(answerOf(lambdawrap.HTTP(none.store, http.HandlerFunc(created), nil), request("k", "{}")), http.StatusInternalServerError, "server-error")
+	got := answerOf(lambdawrap.HTTP(none.store, http.HandlerFunc(created), nil), request("k", "{}"))
+	none.refused(got, http.StatusInternalServerError, "server-error")
 
 	caller := none.opts.Caller
 

@@ -20,7 +20,9 @@ import (
 )
 
 // readKafka wraps a handler of records with the default key. h.runs gets the topic, the partition and the value of each run.
-func (h *harness) readKafka(work func(lambdawrap.KafkaRecord) error, opts *lambdawrap.KafkaOptions) func(events.KafkaEvent) []lambdawrap.KafkaItemIdentifier {
+func (h *harness) readKafka(
+	work func(lambdawrap.KafkaRecord) error, opts *lambdawrap.KafkaOptions,
+) func(events.KafkaEvent) []lambdawrap.KafkaItemIdentifier {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
 	}
@@ -177,7 +179,9 @@ func TestARecordedEventOfKafkaIsReadAsItCame(t *testing.T) {
 		}
 
 		return nil
-	}, &lambdawrap.KafkaOptions{Logger: h.opts.Logger, Cluster: "main", OnRecord: func(_ context.Context, r lambdawrap.KafkaRecord, _ lambdawrap.Outcome) {
+	}, &lambdawrap.KafkaOptions{Logger: h.opts.Logger, Cluster: "main", OnRecord: func(
+		_ context.Context, r lambdawrap.KafkaRecord, _ lambdawrap.Outcome,
+	) {
 		clear(r.Key) // which the handler's record does not share
 		clear(r.Value)
 
@@ -271,7 +275,8 @@ func TestWrongOptionsOfKafkaAreInvocationErrorsThatNameTheField(t *testing.T) {
 	} {
 		h := newHarness(t, nil)
 
-		_, err := lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error { return nil }, opts)(t.Context(), kafkaEvent(batch("1 a a")))
+		function := lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error { return nil }, opts)
+		_, err := function(t.Context(), kafkaEvent(batch("1 a a")))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -37,7 +37,9 @@ func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
 
 // userRecords wraps a handler with Kinesis and the default key. The handler fails for the data that fails says. h.runs gets the
 // data of each run.
-func (h *harness) userRecords(fails func(data string) error, opts *lambdawrap.StreamOptions[events.KinesisEventRecord]) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
+func (h *harness) userRecords(
+	fails func(data string) error, opts *lambdawrap.StreamOptions[events.KinesisEventRecord],
+) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
 	}
@@ -50,7 +52,9 @@ func (h *harness) userRecords(fails func(data string) error, opts *lambdawrap.St
 }
 
 // reports demands the answer of an event: the sequence number that it names, "" for none.
-func (h *harness) reports(function func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), event events.KinesisEvent, number string) {
+func (h *harness) reports(
+	function func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), event events.KinesisEvent, number string,
+) {
 	h.Helper()
 
 	want := []events.KinesisBatchItemFailure{}

@@ -321,7 +321,8 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 					h.ran(messageIDs(4)...)
 					h.equal("record", h.state("k1"), "INPROGRESS released")
 
-					if text := h.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
+					text := h.log.String()
+					if !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
 						h.Errorf("log: %s", text)
 					}
 				})

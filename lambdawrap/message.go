@@ -35,7 +35,7 @@ type message struct {
 	// What the search for its key found.
 	asks    schedule.Work
 	noKey   error           // why there is no key
-	derived context.Context //nolint:containedctx // what MessageContext returned: the goroutine that finds the key is not the one that works on the message
+	derived context.Context //nolint:containedctx // what MessageContext returned, kept for another goroutine than the one that asked it
 	quest   quest
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
 	place   int        // in the order of the batch; with Batch also among what stands in the same message

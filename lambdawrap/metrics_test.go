@@ -139,7 +139,8 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 		return nil
 	}))
 
-	want := []string{"metrics", "metrics", "metrics", "metrics", "WARN", "metrics"} // the first three batches have no message that was worked on and done
+	// The first three batches have no message that was worked on and done.
+	want := []string{"metrics", "metrics", "metrics", "metrics", "WARN", "metrics"}
 
 	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 none"}, {"m3 a"}, {"m4 b"}} {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
@@ -401,7 +402,8 @@ func TestMetricsWithARuleBrokenRunNoHandler(t *testing.T) {
 
 					return events.SQSEventResponse{}, nil
 				})
-			if _, err := function(t.Context(), batch("m1 a")); err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: NewMetrics: ") || !strings.Contains(err.Error(), c.want) {
+			_, err := function(t.Context(), batch("m1 a"))
+			if err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: NewMetrics: ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want an error that names %s", err, c.want)
 			}
 		})

@@ -70,7 +70,8 @@ func TestThePageOfOutcomesIsTheCode(t *testing.T) {
 
 	got := map[string]word{}
 	for name, cells := range wordsOfPage(t) {
-		got[name] = word{cells[1] == "yes", cells[2] == "yes", strings.NewReplacer("`", "", ",", "", "–", "").Replace(cells[3]), strings.Trim(cells[4], "–")}
+		metrics := strings.NewReplacer("`", "", ",", "", "–", "").Replace(cells[3])
+		got[name] = word{cells[1] == "yes", cells[2] == "yes", metrics, strings.Trim(cells[4], "–")}
 	}
 
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -248,7 +248,8 @@ func TestATakeoverIsAWarning(t *testing.T) {
 		h.answeredIn(time.Minute, wrap(succeed), numbered(3))
 
 		lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
-		if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "messageId=m1") || !strings.Contains(lines[0], "outcome=takeover") {
+		if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "messageId=m1") ||
+			!strings.Contains(lines[0], "outcome=takeover") {
 			h.Errorf("log: %v", lines)
 		}
 	})

@@ -54,20 +54,26 @@ var pipeWays = map[string]struct {
 	},
 	"Kinesis": {
 		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))))
+			function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
+
+			return lambda.NewHandler(lambdawrap.Pipe(function))
 		},
 		func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) },
 		func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
 	},
 	"Kinesis, as an event source mapping has it": {
 		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))))
+			function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
+
+			return lambda.NewHandler(lambdawrap.Pipe(function))
 		},
 		func(m events.SQSMessage) any { return kinesisRecord(m) }, func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
 	},
 	"DynamoDBStream": {
 		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(work), messageOfChange), streamOptions(h.opts, messageOfChange))))
+			function := lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(work), messageOfChange), streamOptions(h.opts, messageOfChange))
+
+			return lambda.NewHandler(lambdawrap.Pipe(function))
 		},
 		func(m events.SQSMessage) any { return change(m) }, func(m events.SQSMessage) string { return change(m).EventID },
 	},

@@ -176,7 +176,8 @@ func (s *simulation) ChangeMessageVisibility(
 }
 
 func (s *simulation) String() string {
-	return fmt.Sprintf("batch %t, FIFO %t, workers %d, single %t, lease %v, reserve %v, timeout %v, wait %v, limit %v, faulty %v, attempts %d, no takeover %t, %d messages, %d keys",
+	return fmt.Sprintf("batch %t, FIFO %t, workers %d, single %t, lease %v, reserve %v, timeout %v, wait %v, limit %v, faulty %v, attempts %d, "+
+		"no takeover %t, %d messages, %d keys",
 		s.isBatch, s.isFIFO, s.options.Workers, s.store.Single, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
 		s.store.MaxAttempts, s.store.NoTakeover, s.count, s.keys)
 }
@@ -680,7 +681,8 @@ func (s *simulation) begin(ctx context.Context, m events.SQSMessage) *run {
 
 	for _, other := range s.runs {
 		if other.key == r.key && other.finished.IsZero() && s.mustHold(other) {
-			s.breaksf("%s begins while %s runs since %v, both with the key %s, answered %v, deadline %v", r.id, other.id, time.Since(other.begun), r.key, other.call.answered.Sub(s.start), other.call.deadline.Sub(s.start))
+			s.breaksf("%s begins while %s runs since %v, both with the key %s, answered %v, deadline %v",
+				r.id, other.id, time.Since(other.begun), r.key, other.call.answered.Sub(s.start), other.call.deadline.Sub(s.start))
 		}
 	}
 

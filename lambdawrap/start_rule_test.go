@@ -78,7 +78,9 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 
 	for _, workers := range []int{1, 3} {
 		for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 3 * time.Second} {
-			for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 2500 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond, 6500 * time.Millisecond} {
+			for _, reserve := range []time.Duration{
+				0, 1900 * time.Millisecond, 2500 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond, 6500 * time.Millisecond,
+			} {
 				if testing.Short() && (workers == 1 || timeout == 3*time.Second) {
 					continue
 				}

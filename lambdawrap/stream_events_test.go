@@ -157,7 +157,8 @@ func TestAnEventOfATumblingWindowIsRefusedBeforeAnythingRuns(t *testing.T) {
 	ran := new(atomic.Int64)
 
 	for name, started := range startedStreams(h, ran) {
-		if _, err := started.handler.Invoke(t.Context(), []byte("{"+started.event+","+window+"}")); err == nil || !strings.Contains(err.Error(), "TumblingWindowInSeconds") {
+		_, err := started.handler.Invoke(t.Context(), []byte("{"+started.event+","+window+"}"))
+		if err == nil || !strings.Contains(err.Error(), "TumblingWindowInSeconds") {
 			t.Errorf("%s, in a window: got the error %v", name, err)
 		}
 

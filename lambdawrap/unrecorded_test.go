@@ -105,7 +105,9 @@ func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 	t.Parallel()
 
-	for fault, after := range map[idemddbtest.Fault]time.Duration{idemddbtest.Throttle: 0, idemddbtest.AccessDenied: 0, idemddbtest.LateReply: 100 * time.Millisecond} {
+	for fault, after := range map[idemddbtest.Fault]time.Duration{
+		idemddbtest.Throttle: 0, idemddbtest.AccessDenied: 0, idemddbtest.LateReply: 100 * time.Millisecond,
+	} {
 		for _, workers := range []int{1, 3, 10} {
 			if testing.Short() && (workers != 3 || fault == idemddbtest.AccessDenied) {
 				continue

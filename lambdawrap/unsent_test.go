@@ -51,12 +51,14 @@ var stagers = map[string]struct {
 	id  string
 }{
 	"SQS": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
-		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) })
+		answer, err := lambdawrap.Measure(metrics, function)(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"SQS, optimistic": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		h.opts.Optimistic = true
-		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) })
+		answer, err := lambdawrap.Measure(metrics, function)(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"Kinesis": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
@@ -73,7 +75,8 @@ var stagers = map[string]struct {
 	}, "k", "sequenceNumber=1"},
 	"Func": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		f := newFunc(h)
-		_, err := lambdawrap.Measure(metrics, f.wrap(func(ctx context.Context, _ order) (paid, error) { return paid{}, announceTwice(ctx) }))(ctx, order{ID: "k"})
+		function := f.wrap(func(ctx context.Context, _ order) (paid, error) { return paid{}, announceTwice(ctx) })
+		_, err := lambdawrap.Measure(metrics, function)(ctx, order{ID: "k"})
 		h.equal("error", err, nil)
 	}, "k", "requestId=r-1"},
 	"HTTP": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
