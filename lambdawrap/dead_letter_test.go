@@ -51,6 +51,15 @@ func TestAHookThatFailsFailsItsMessage(t *testing.T) {
 	}
 }
 
+func TestAMessageThatTheHookTookHasALineThatSaysSo(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
+	h.check(h.handle(failWith(lambdawrap.Permanent(errBank))), batch("m1 bad"), nil, []string{"m1"})
+	h.logs(`msg="the message was given to the dead-letter hook"`)
+}
+
 func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 	t.Parallel()
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -422,4 +424,17 @@ func FuzzKafkaEvent(f *testing.F) {
 			h.equal("the answer is of the batch", isKnown, true)
 		}
 	})
+}
+
+func TestKafkaJSONFailsWithItsHandlerAndForGoodWithoutAValue(t *testing.T) {
+	t.Parallel()
+
+	pay := lambdawrap.KafkaJSON(func(context.Context, int) error { return errBank })
+
+	for value, isPermanent := range map[string]bool{"1": false, "one": true, "": true} {
+		err := pay(t.Context(), lambdawrap.KafkaRecord{Value: []byte(value)})
+		if err == nil || panicerror.IsPermanent(err) != isPermanent || errors.Is(err, errBank) == isPermanent {
+			t.Errorf("%q: got %v, want one that is permanent: %t", value, err, isPermanent)
+		}
+	}
 }

@@ -161,6 +161,18 @@ func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// All claims of a call of Batch are asked for together, and all completions are written together.
+func TestACallOfBatchTakesTwoRequests(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		h.check(h.whole(succeed), numbered(10), nil, messageIDs(10))
+
+		if requests, _ := h.costs(); requests != 2 {
+			h.Errorf("%d requests, want 2", requests)
+		}
+	})
+}
+
 // AWS Lambda Managed Instances runs several invocations at a time in one process.
 func TestInvocationsThatOverlapShareRequests(t *testing.T) {
 	t.Parallel()

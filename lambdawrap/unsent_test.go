@@ -106,7 +106,7 @@ func TestAPanicOfTraceHasALineWithItsStack(t *testing.T) {
 				ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
 				wrapper.run(ctx, h, lambdawrap.NewMetrics(io.Discard, "Test"))
 
-				h.hasOneLine("level=ERROR", "outcome=panicked", wrapper.id, "key="+record.KeyHash(wrapper.key), "no span", "stack=")
+				h.hasOneLine("level=ERROR", "Options.Trace panicked", "outcome=panicked", wrapper.id, "key="+record.KeyHash(wrapper.key), "no span", "stack=")
 			})
 		})
 	}
@@ -120,7 +120,7 @@ func TestRequestsThatAreNotSharedAnyMoreHaveALineThatSaysWhy(t *testing.T) {
 		h.opts.Workers = 3
 		h.check(h.handle(succeed), numbered(3), nil, []string{"m0", "m1", "m2"})
 
-		h.hasOneLine("level=WARN", "outcome=unshared", "shared requests", "AccessDenied")
+		h.hasOneLine("level=WARN", "requests are not shared from now on", "outcome=unshared", "shared requests", "AccessDenied")
 	})
 }
 
