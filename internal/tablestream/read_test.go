@@ -334,17 +334,19 @@ func TestReadRefusesAStreamWithoutBothItems(t *testing.T) {
 func TestFindRefusesATableWithoutAStream(t *testing.T) {
 	t.Parallel()
 
-	_, err := tablestream.Find(t.Context(), tables{}, "records")
-	if err == nil || !strings.Contains(err.Error(), "records has no stream") || !strings.Contains(err.Error(), "StreamEnabled: true") {
-		t.Errorf("got %v, want what to set", err)
+	for _, table := range []*types.TableDescription{{}, nil} {
+		_, err := tablestream.Find(t.Context(), tables{table}, "records")
+		if err == nil || !strings.Contains(err.Error(), "records has no stream") || !strings.Contains(err.Error(), "StreamEnabled: true") {
+			t.Errorf("got %v, want what to set", err)
+		}
 	}
 }
 
-// tables are tables without a stream.
-type tables struct{}
+// tables are tables without a stream, or an answer without content.
+type tables struct{ table *types.TableDescription }
 
-func (tables) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{}}, nil
+func (t tables) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: t.table}, nil
 }
 
 // deletions is a stream whose changes are deletions by somebody.
