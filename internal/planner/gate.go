@@ -18,7 +18,7 @@ type gate struct {
 	until map[string]time.Time // until when an item is hot
 	order []string             // of the hot items, the oldest first
 	opens time.Time
-	most  int // hot items that a flight may touch; 0 for any number, before the first conflict
+	most  int // hot items that a flight may touch; 0 before the first conflict, when no item is hot
 }
 
 // land takes the conflicts of a flight that has landed.
