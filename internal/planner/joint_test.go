@@ -108,7 +108,8 @@ func TestATransactionIsSentOnceMoreWhileAllItsCallersWait(t *testing.T) {
 		"one has left": begun + `
 			b leaves, +26ms -> a+c
 			+5ms, a lands all not-now repeatable ->
-			+51ms -> again:a+c`,
+			+51ms -> again:a+c
+			+5ms, a lands -> next never`,
 	})
 }
 
