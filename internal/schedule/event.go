@@ -10,7 +10,7 @@ func New(c Config) *Schedule {
 	s := &Schedule{Config: c, settled: map[Work]int{}, used: map[string][]int{}}
 
 	if c.OneHandler {
-		s.messages = make([]message, len(c.Messages)+1)
+		s.messages, s.active = make([]message, len(c.Messages)+1), 1 // that of Call
 
 		return s
 	}
@@ -170,16 +170,10 @@ func (s *Schedule) Failed(i int) {
 }
 
 // Call reports that the one handler of all messages begins. Called follows.
-func (s *Schedule) Call(now time.Time) {
-	s.active++
-	s.run(now, len(s.messages)-1)
-}
+func (s *Schedule) Call(now time.Time) { s.run(now, len(s.messages)-1) }
 
 // Called reports that the handler of Call has returned.
-func (s *Schedule) Called() {
-	s.active--
-	s.leave(len(s.messages) - 1)
-}
+func (s *Schedule) Called() { s.leave(len(s.messages) - 1) }
 
 // Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, neither NoTime nor Blocked
 // follows: when handlers start no more, as many hooks run as there are workers.
