@@ -104,7 +104,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 	clear(p.next.taken)
 	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
 
-	isNarrow := lane == transactions && len(p.groups[lane]) > 0 // the writes that wait may touch few hot items at a time
+	isNarrow := p.isNarrow(lane)
 	if isNarrow {
 		p.next.hot = p.hotRoom(now)
 	}
@@ -304,6 +304,9 @@ func (p *Planner) open() []*Write {
 
 	return all
 }
+
+// isNarrow reports whether the writes that wait in a lane may touch few hot items at a time.
+func (p *Planner) isNarrow(lane int) bool { return lane == transactions && len(p.groups[lane]) > 0 }
 
 // hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
 func (p *Planner) hotRoom(now time.Time) int {
