@@ -94,7 +94,8 @@ var (
 	ErrBadKey = record.ErrBadKey
 
 	// ErrMisuse: nothing was sent, and no work ran; the call is wrong. ClaimOptions.Optimistic is set where a key is always claimed,
-	// or the context is that of the handler of a durable function. This is a bug of the program; the text says what is wrong.
+	// the context is that of the handler of a durable function, or packages operate and outbox got what they cannot use. The program
+	// has a bug, and the text says which.
 	ErrMisuse = errors.New("wrong call")
 
 	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in

@@ -28,7 +28,7 @@ const (
 	KindUncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
 	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
 	KindConflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
-	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet: the sweep or a redelivery sends it; Err names it and the cause
+	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep or a redelivery sends it; Err has the cause
 	KindSent          Kind = "sent"           // all messages of a completed record are sent
 	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"math/bits"
-	"reflect"
 	"slices"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -110,11 +110,11 @@ type Options struct {
 
 	// Trace returns the traceparent of the run that claims a key, such as that of the span in ctx. The record keeps it, so that a
 	// replay and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is
-	// called once for each claim, each commit, and each record of work without a claim that failed, if that asks DynamoDB. It must be
-	// quick and safe for concurrent use, and costs no request; the record grows by twice its text. A text that has more than 128 bytes
-	// or is not visible ASCII is not kept, and the claim goes on without one. If Trace panics, the claim also goes on; the event [KindPanicked] reports it. Set it in all
-	// workers of a namespace: a claim of a worker without it leaves the traceparent of an earlier run in the record. Defaults to
-	// none: nothing is kept.
+	// called once for each claim, each commit, and each record of work without a claim that failed, if that asks DynamoDB. It must
+	// be quick and safe for concurrent use, and costs no request; the record grows by twice its text. A text that has more than 128
+	// bytes or is not visible ASCII is not kept, and the claim goes on without one. If Trace panics, the claim also goes on; the
+	// event [KindPanicked] reports it. Set it in all workers of a namespace: a claim of a worker without it leaves the traceparent
+	// of an earlier run in the record. Defaults to none: nothing is kept.
 	Trace func(context.Context) string
 
 	// TTLAttribute is the name of the attribute on which the table's Time to Live is set. Defaults to "exp".
@@ -205,16 +205,16 @@ func (o *Options) validate() error {
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
 
 	errs.checkf(o.InlineResult <= maxInlineResult, "InlineResult: must not be above %d, is %d", maxInlineResult, o.InlineResult)
-	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+	errs.checkf(o.Results == nil || !panicerror.IsNil(o.Results), "Results: must not be a nil pointer")
 
-	errs.checkf(o.Codec == nil || !isNil(o.Codec), "Codec: must not be a nil pointer")
+	errs.checkf(o.Codec == nil || !panicerror.IsNil(o.Codec), "Codec: must not be a nil pointer")
 
 	errs.checkf(o.UnsentShards >= record.MinShards && o.UnsentShards <= record.MaxShards && bits.OnesCount(uint(o.UnsentShards)) == 1,
 		"UnsentShards: must be 16, 32, 64, 128 or 256, is %d", o.UnsentShards)
 
 	for _, name := range slices.Sorted(maps.Keys(o.Senders)) {
 		sender := o.Senders[name]
-		errs.checkf(sender == nil || !isNil(sender), "Senders[%q]: must not be a nil pointer or function; use a plain nil if another process sends", name)
+		errs.checkf(sender == nil || !panicerror.IsNil(sender), "Senders[%q]: must not be a nil pointer or function; use a plain nil if another process sends", name)
 	}
 
 	o.checkNames(&errs)
@@ -232,14 +232,6 @@ func (o *Options) checkTransactor(transacts bool) error {
 	}
 
 	return fmt.Errorf("idemddb: Options.Senders: messages are written as effects: %w", errNoTransactor)
-}
-
-// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was
-// never set.
-func isNil(given any) bool {
-	v := reflect.ValueOf(given)
-
-	return given == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // optionErrors collects all that is wrong with Options, so that New reports all of it at once.

@@ -18,6 +18,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/lru"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/wire"
@@ -233,7 +234,7 @@ const maxNamespace = 255 // bytes; with '#' and the longest stored key well belo
 
 func checkArguments(api DynamoDB, table, namespace string) error {
 	switch {
-	case isNil(api):
+	case panicerror.IsNil(api):
 		return errors.New("idemddb: api: must not be nil; pass dynamodb.NewFromConfig(cfg)")
 	case table == "":
 		return errors.New("idemddb: table: must not be empty; is the function's TABLE_NAME set?")

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // API is the part of the DynamoDB API that Records uses; *dynamodb.Client fits. Look needs GetItem, List needs Scan, or Query
@@ -36,7 +36,7 @@ func New(store *idemddb.Store, api API) (*Records, error) {
 	switch {
 	case store == nil:
 		return nil, errors.New("operate: store: must not be nil; check the error of idemddb.New")
-	case nilclient.Is(api):
+	case panicerror.IsNil(api):
 		return nil, errors.New("operate: api: must not be nil; pass dynamodb.NewFromConfig(cfg)")
 	case store.Disabled():
 		return nil, errors.New("operate: store: IDEMDDB_DISABLED turns it off; unset that variable for this program")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // EventBridgeAPI is what [EventBridge] needs of EventBridge; *eventbridge.Client fits. It must be safe for concurrent use.
@@ -48,7 +48,7 @@ var errEventAttributes = fmt.Errorf("%w: an event has no message attributes; put
 // An empty bus, source or detailType is an error for every message, and not a permanent one. EventBridge panics for a nil api,
 // also for a nil pointer.
 func EventBridge(api EventBridgeAPI, bus, source, detailType string) idemddb.Sender {
-	if nilclient.Is(api) {
+	if panicerror.IsNil(api) {
 		panic("outbox: EventBridge: api: must not be nil")
 	}
 

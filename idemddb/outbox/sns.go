@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // SNSAPI is what [SNS] needs of SNS; *sns.Client fits. It must be safe for concurrent use.
@@ -47,7 +47,7 @@ const maxSNSBytes = 256 << 10
 // A topicARN that is not a topic's ARN is an error for every message, and not a permanent one. SNS panics for a nil api, also for
 // a nil pointer.
 func SNS(api SNSAPI, topicARN string) idemddb.Sender {
-	if nilclient.Is(api) {
+	if panicerror.IsNil(api) {
 		panic("outbox: SNS: api: must not be nil")
 	}
 

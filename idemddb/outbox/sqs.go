@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
@@ -40,7 +40,7 @@ const maxSQSBytes = 1 << 20
 // A queueURL that is not a queue's URL is an error for every message, and not a permanent one. SQS panics for a nil api, also for
 // a nil pointer.
 func SQS(api SQSAPI, queueURL string) idemddb.Sender {
-	if nilclient.Is(api) {
+	if panicerror.IsNil(api) {
 		panic("outbox: SQS: api: must not be nil")
 	}
 

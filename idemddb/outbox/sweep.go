@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
@@ -43,7 +43,7 @@ const sweepAfter = time.Minute
 // and the requests of the senders. It ends with ctx; what it has not reached then is for the next one. The error joins those of
 // all records; the other records are done all the same. A nil api is an idemddb.ErrMisuse.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
-	if nilclient.Is(api) {
+	if panicerror.IsNil(api) {
 		return Report{Incomplete: true}, fmt.Errorf("outbox: Sweep: %w: api: must not be nil; pass dynamodb.NewFromConfig(cfg)", idemddb.ErrMisuse)
 	}
 

@@ -30,7 +30,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/nilclient"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // S3API is what [S3] needs of S3; *s3.Client fits. It must be safe for concurrent use. Its own retries are used.
@@ -47,7 +47,7 @@ type S3API interface {
 //
 // A bucket without a name is an error of every call. S3 panics for a nil api, also for a nil pointer.
 func S3(api S3API, bucket string) idemddb.Results {
-	if nilclient.Is(api) {
+	if panicerror.IsNil(api) {
 		panic("results: S3: api: must not be nil")
 	}
 

@@ -4,6 +4,7 @@ package panicerror
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 )
@@ -116,3 +117,11 @@ func isReadable(err error) (ok bool) {
 type noError struct{ error }
 
 var errNone error = &noError{}
+
+// IsNil reports whether what the user gave is nil. A nil pointer or function inside an interface counts, too: it is a variable that
+// was never set, and would panic at its first use.
+func IsNil(given any) bool {
+	v := reflect.ValueOf(given)
+
+	return given == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
+}

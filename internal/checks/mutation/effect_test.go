@@ -305,7 +305,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a Sender that was never set counts as one of another process",
 		file: "idemddb/options.go",
-		old:  `errs.checkf(sender == nil || !isNil(sender),`,
+		old:  `errs.checkf(sender == nil || !panicerror.IsNil(sender),`,
 		new:  `errs.checkf(sender == nil || true,`,
 		pkg:  "idemddb", run: "TestASenderThatIsANilPointerIsAnError",
 	},
