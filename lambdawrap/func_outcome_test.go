@@ -180,3 +180,53 @@ func TestAnInvocationOfFuncHasTheOutcomeOfItsEnding(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOutcomeOfAnInvocationOfFuncThatHasNoEnding(t *testing.T) {
+	t.Parallel()
+
+	answer := func(key string, err error) func(*funcHarness) {
+		return func(f *funcHarness) { f.opts.Key = func(context.Context, order) (string, error) { return key, err } }
+	}
+
+	for name, c := range map[string]struct {
+		before func(*funcHarness)
+		err    error // of the handler
+		want   lambdawrap.Outcome
+	}{
+		"no function for the key":         {func(f *funcHarness) { f.opts.Key = nil }, nil, lambdawrap.OutcomeReleased},
+		"no key":                          {answer("", nil), nil, lambdawrap.OutcomeNoKey},
+		"a key that no record can have":   {answer("\xff", nil), nil, lambdawrap.OutcomeNoKey},
+		"a key function that fails":       {answer("", idemddb.ErrInProgress), nil, lambdawrap.OutcomeReleased},
+		"no time for the handler":         {func(f *funcHarness) { f.opts.Reserve = 20 * time.Second }, nil, lambdawrap.OutcomeNoTime},
+		"an error of the handler's own":   {nil, lambdawrap.ErrNoTime, lambdawrap.OutcomeReleased},
+		"a stored value of another type":  {func(f *funcHarness) { f.completes([]byte(`"text"`)) }, nil, lambdawrap.OutcomeCorrupt},
+		"a result that was not kept":      {func(f *funcHarness) { f.opts.NeedResult = true; f.completes(make([]byte, 7<<20)) }, nil, lambdawrap.OutcomeReplayed},
+		"a hook for replays that refuses": {func(f *funcHarness) { f.opts.OnReplay = refuses; f.completes(nil) }, nil, lambdawrap.OutcomeReplayed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				f := newFunc(h)
+				if c.before != nil {
+					c.before(f)
+				}
+
+				ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+				defer cancel()
+
+				ctx, counted := lambdawrap.Counting(ctx)
+				_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, c.err })(ctx, order{ID: "o-1"})
+
+				f.equal("fails", err != nil, true)
+				f.equal("outcomes", counted(), []lambdawrap.Outcome{c.want})
+			})
+		})
+	}
+}
+
+// completes makes another worker complete the key.
+func (f *funcHarness) completes(result []byte) {
+	_ = claim(f, f.store, "o-1").Complete(f.Context(), result)
+}
+
+func refuses(context.Context, *idemddb.Record) error { return errBank }
