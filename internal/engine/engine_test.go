@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // client answers each request, after a while, that everything was written. A request of one write is not ended by its context. It
@@ -393,6 +394,19 @@ func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
 
 		if c(s); len(over.reports) != 0 || len(waits.reports) != 1 {
 			t.Errorf("%s: the one who has left has %d reports, the other one %d", name, len(over.reports), len(waits.reports))
+		}
+	}
+}
+
+// Nothing that was counted before a denial counts against the request that asks whether it still holds.
+func TestSharedRequestsAreDeniedAfterEachThirdWrongAnswerInARow(t *testing.T) {
+	t.Parallel()
+
+	s := &shared{engine: newCaller(&client{}).engine, flight: &planner.Flight{}}
+
+	for i := 1; i <= 2*maxWrong; i++ {
+		if got := s.judge(&wire.Shared{Err: wire.ErrCount})(0).Outcome; (got == protocol.NotShared) != (i%maxWrong == 0) {
+			t.Errorf("the outcome of wrong answer %d is %v", i, got)
 		}
 	}
 }

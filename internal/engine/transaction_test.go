@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -272,6 +273,11 @@ func TestATransactionInProgressIsAskedForUntilItEnds(t *testing.T) {
 func together(t *testing.T, e *engine.Engine, writes ...engine.Write) []error {
 	t.Helper()
 
+	return togetherUntil(t.Context(), e, writes...)
+}
+
+// togetherUntil does so until ctx ends.
+func togetherUntil(ctx context.Context, e *engine.Engine, writes ...engine.Write) []error {
 	var all sync.WaitGroup
 
 	group := e.NewGroup()
@@ -279,9 +285,9 @@ func together(t *testing.T, e *engine.Engine, writes ...engine.Write) []error {
 
 	for i, w := range writes {
 		w.Group, w.Joint.Hold = group, time.Second
-		begun := e.Begin(t.Context(), w)
+		begun := e.Begin(ctx, w)
 
-		all.Go(func() { errs[i] = begun.Wait(t.Context()) })
+		all.Go(func() { errs[i] = begun.Wait(ctx) })
 	}
 
 	group.Flush()
@@ -361,6 +367,70 @@ func TestAnAnswerWithoutConsumedCapacityNeverProvesACommit(t *testing.T) {
 	})
 }
 
+// stepping is a joint write that asks for this step, whatever the answer is.
+type stepping struct {
+	*joint
+
+	step   protocol.Step
+	isRead func()
+}
+
+func (s stepping) Read(a protocol.Answer) (protocol.Step, error) {
+	s.isRead()
+
+	return s.step, a.Err
+}
+
+// No further try of it is made, so the answer to the last one says why it is not written.
+func TestAWriteWhoseCallerLeavesHasTheErrorOfItsLastTry(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		step     protocol.Step
+		own, sum string // the reasons of the first write's own item, and of the one to which two of the writes add
+	}{
+		"one waits for an item, the others follow at once": {protocol.Again, "TransactionConflict", "None"},
+		"two must be sent alone, because of a sum":         {protocol.Again, "None", "ValidationError"},
+		"they have another statement":                      {protocol.Other, "None", "None"},
+		"they ask to be sent alone":                        {protocol.Single, "None", "None"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			db := &client{answers: []answer{cancels("None", c.own, "None", "None", "None", "None", c.sum)}, takes: time.Millisecond}
+			e, _ := engineOn(db)
+
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+
+			var writes []engine.Write
+
+			for _, key := range []string{"1", "2", "3"} {
+				j := recorded()
+				j.part.Effects = two[:1]
+				w := writeOf(key, j, "own item of "+key)
+
+				if key == "3" { // it is read last
+					w.Operation = stepping{j, c.step, leave}
+				} else {
+					j.part.Adds = []protocol.Addition{{Item: "sum", Values: map[string]*dbitem.Number{}}}
+					w.Operation, w.Joint.Items = stepping{j, c.step, func() {}}, append(w.Joint.Items, planner.Item{Key: "sum", As: "+"})
+				}
+
+				writes = append(writes, w)
+			}
+
+			for i, err := range togetherUntil(ctx, e, writes...) {
+				if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the transaction was cancelled") {
+					t.Errorf("%s: write %d: got %v, want why its transaction was cancelled", name, i+1, err)
+				}
+			}
+
+			if db.sizes[0] != 7 {
+				t.Errorf("%s: a transaction of %d items, want all seven", name, db.sizes[0])
+			}
+		})
+	}
+}
+
 func TestMissingReasonsAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -385,9 +455,11 @@ func TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		reasons, items []string
+		isGated        bool
 	}{
-		"its record is held":           {[]string{"TransactionConflict", "TransactionConflict"}, []string{"hot"}},
-		"an item of unknown key is so": {[]string{"None", "TransactionConflict", "TransactionConflict"}, []string{"", "hot"}},
+		"its record is held":           {[]string{"TransactionConflict", "TransactionConflict"}, []string{"hot"}, false},
+		"an item of unknown key is so": {[]string{"None", "TransactionConflict", "TransactionConflict"}, []string{"", "hot"}, false},
+		"nothing but a hot item is so": {[]string{"None", "TransactionConflict"}, []string{"hot"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -409,7 +481,7 @@ func TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				if took := time.Since(begun); took < 250*time.Millisecond { // ten times the gate take 180 ms at most
+				if took := time.Since(begun); (took < 250*time.Millisecond) != c.isGated { // ten times the gate take 180 ms at most
 					t.Errorf("ten tries in %v", took)
 				}
 			})
