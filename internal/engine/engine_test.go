@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -14,17 +15,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// client answers each request, after a while, that everything was written. A request of one write is not ended by its context. It
-// panics in the first shared request if it is told to.
+// client answers each request, after a while, that everything was written. A request of one write is not ended by its context.
 type client struct {
-	delay  time.Duration
-	panics bool
-	fails  bool // the first request of one write
+	delay time.Duration
+	crash func() // of each shared request
+	fails bool   // the first request of one write
 
 	mu       sync.Mutex
 	requests []int // the writes in each
@@ -62,8 +63,8 @@ func (c *client) BatchExecuteStatement(
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
 	c.note(len(in.Statements))
 
-	if c.panics {
-		panic("boom")
+	if c.crash != nil {
+		c.crash()
 	}
 
 	select {
@@ -478,34 +479,43 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 
 func TestAClientThatPanicsInASharedRequestIsTriedAloneByEachCaller(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		api := &client{panics: true}
-		c := newCaller(api)
-		c.group.Expect(2)
 
-		var all sync.WaitGroup
+	for name, crash := range map[string]func(){"it panics": func() { panic("boom") }, "it ends the goroutine": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			api := &client{crash: crash}
+			c := newCaller(api)
+			c.group.Expect(2)
 
-		for _, record := range []string{"a", "b"} {
-			all.Go(func() {
-				if err := c.send(t.Context(), record); err != nil {
-					t.Error(err)
+			c.engine.Retried = func(_ context.Context, record string, err error) {
+				if _, isPanic := errors.AsType[*panicerror.Error](err); !isPanic {
+					t.Errorf("%s: write %s is tried again because of %v", name, record, err)
 				}
-			})
-		}
-
-		all.Wait()
-
-		if want := []int{2, 1, 1}; !slices.Equal(api.requests, want) {
-			t.Errorf("requests of %v writes, want %v", api.requests, want)
-		}
-
-		unknownThenApplied := []protocol.Outcome{protocol.Unknown, protocol.Applied}
-		for record, got := range c.read {
-			if !slices.Equal(got, unknownThenApplied) {
-				t.Errorf("write %s: outcomes %v, want %v", record, got, unknownThenApplied)
 			}
-		}
-	})
+
+			var all sync.WaitGroup
+
+			for _, record := range []string{"a", "b"} {
+				all.Go(func() {
+					if err := c.send(t.Context(), record); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+
+			all.Wait()
+
+			if want := []int{2, 1, 1}; !slices.Equal(api.requests, want) {
+				t.Errorf("%s: requests of %v writes, want %v", name, api.requests, want)
+			}
+
+			unknownThenApplied := []protocol.Outcome{protocol.Unknown, protocol.Applied}
+			for record, got := range c.read {
+				if !slices.Equal(got, unknownThenApplied) {
+					t.Errorf("%s: write %s: outcomes %v, want %v", name, record, got, unknownThenApplied)
+				}
+			}
+		})
+	}
 }
 
 // unsayable is an operation whose statement cannot be built, because an item of the client panics when it is read.
