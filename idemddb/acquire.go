@@ -126,7 +126,7 @@ func (a *acquisition) useRecord(ctx context.Context) {
 		return
 	}
 
-	if err := a.store.readResult(ctx, a.record, a.Partition, a.result); err != nil {
+	if err := a.store.results.read(ctx, a.record, a.Partition, a.result); err != nil {
 		a.record, a.err = nil, err
 	}
 }

@@ -255,7 +255,7 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 		if found.State == record.Completed {
 			fenced.Record = answerOf(found, c.key)
 			if !c.skipResult {
-				fenced.unread = c.store.readResult(ctx, fenced.Record, c.held.Partition, found.Result)
+				fenced.unread = c.store.results.read(ctx, fenced.Record, c.held.Partition, found.Result)
 			}
 		}
 	case errors.Is(err, ErrCorrupt):

@@ -79,7 +79,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	case omitted != nil:
 		c.value = omittedValue
 	case result != nil:
-		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, e)
+		c.value, c.omitted = s.results.value(ctx, owner{partition: c.Partition, token: c.Token, room: s.room(c.Partition, e)}, result)
 	}
 
 	if c.caller.Group != nil && !c.redelivered {
@@ -97,7 +97,7 @@ func (c *committing) startWith(ctx context.Context, result []byte, e Effects) (e
 		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
 	}}
 
-	all.outbox, err = c.store.outboxOf(ctx, c.Partition, all.Messages)
+	all.outbox, err = c.store.sealer.outboxOf(ctx, c.Partition, all.Messages)
 	if err := cmp.Or(err, c.store.checkEffects(c.Partition, &all)); err != nil {
 		return err //nolint:wrapcheck // its callers name the key
 	}

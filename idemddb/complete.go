@@ -72,8 +72,9 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	switch {
 	case omitted != nil:
 		value = omittedValue
-	case result != nil:
-		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, e)
+	case result != nil && !c.store.disabled:
+		of := owner{c.held.Partition, c.held.Token, c.left(), c.store.room(c.held.Partition, e)}
+		value, omitted = c.store.results.value(ctx, of, result)
 	}
 
 	if e.isEmpty() {
@@ -142,7 +143,7 @@ func (w *completing) matches(ctx context.Context, f *protocol.Fenced) bool {
 	c := w.claim
 
 	if !c.held.Matches(f.Found) || f.Found.State != record.Completed ||
-		!sameResult(f.Found.Result, w.value) && !c.store.sameSealed(ctx, c.held.Partition, f.Found.Result, w.result) {
+		!sameResult(f.Found.Result, w.value) && !c.store.results.isSame(ctx, c.held.Partition, f.Found.Result, w.result) {
 		return false
 	}
 

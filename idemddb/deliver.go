@@ -70,7 +70,7 @@ type delivering struct {
 // newDelivering returns the sending of the messages of a completed record, which has not begun.
 func (s *Store) newDelivering(group *engine.Group, key, partition string, rec *record.Stored) *delivering {
 	return &delivering{
-		Sending: delivery.Sending{Record: rec, Open: s.opener(partition)}, store: s, group: group, key: key, partition: partition,
+		Sending: delivery.Sending{Record: rec, Open: s.sealer.opener(partition)}, store: s, group: group, key: key, partition: partition,
 	}
 }
 

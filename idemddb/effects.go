@@ -275,12 +275,11 @@ const (
 	maxFingerprint = 64
 )
 
-// checkSize returns ErrTooLarge if the record with a result of this length and these messages would not fit into an item, or not
+// room returns how many bytes a result may have at most, so that the record with it and with these messages fits into an item, and
 // into a transaction with these effects.
-func (s *Store) checkSize(partition string, length int, e effects) error {
+func (s *Store) room(partition string, e effects) int {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + length +
-		delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))
 
 	if s.opts.Codec != nil {
 		size += record.SealedOverhead
@@ -290,15 +289,7 @@ func (s *Store) checkSize(partition string, length int, e effects) error {
 		size += 2 * record.MaxTrace // trace and ptrace
 	}
 
-	if size > dbitem.MaxSize {
-		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, dbitem.MaxSize)
-	}
-
-	if size += dbitem.WriteSize(e.writes()...); size > maxTransaction {
-		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
-	}
-
-	return nil
+	return min(dbitem.MaxSize, maxTransaction-dbitem.WriteSize(e.writes()...)) - size
 }
 
 // part returns the part of a transaction that writes these effects together with a record; nil for none.

@@ -131,21 +131,6 @@ type Options struct {
 	UnsentShards int
 }
 
-// Results keeps results outside of the table: those that are larger than Options.InlineResult. A result is put there before the
-// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package
-// results has one for S3. It must be safe for concurrent use.
-type Results interface {
-	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker whose
-	// key was taken over never overwrites the result of another worker, and a Put that arrives late writes what is there already.
-	// What is put must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed
-	// without the result, as one that is too large.
-	Put(ctx context.Context, name string, b []byte) error
-
-	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other
-	// error, the replay fails, and a later one asks again.
-	Get(ctx context.Context, name string) ([]byte, error)
-}
-
 // The defaults of Options, each only here.
 const (
 	defaultClaimPatience = 5 * time.Second

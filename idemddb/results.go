@@ -1,10 +1,11 @@
 package idemddb
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,6 +16,21 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
+// Results keeps results outside of the table: those that are larger than Options.InlineResult. A result is put there before the
+// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package
+// results has one for S3. It must be safe for concurrent use.
+type Results interface {
+	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker whose
+	// key was taken over never overwrites the result of another worker, and a Put that arrives late writes what is there already.
+	// What is put must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed
+	// without the result, as one that is too large.
+	Put(ctx context.Context, name string, b []byte) error
+
+	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other
+	// error, the replay fails, and a later one asks again.
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
 // omittedValue stands in the place of a result that is not kept. It is never written.
 var omittedValue = &types.AttributeValueMemberNULL{Value: true}
 
@@ -22,10 +38,11 @@ var omittedValue = &types.AttributeValueMemberNULL{Value: true}
 // completion has, and half of what is left of the lease.
 const putTime = 5 * time.Second
 
-// owner is whose result is kept: the record's key, the owner token of the call that completes it, and how long its claim lasts.
+// owner is whose result is kept.
 type owner struct {
-	partition, token string
-	lease            time.Duration // 0 for work without a claim
+	partition, token string        // the record's key, and the owner token of the call that completes it
+	lease            time.Duration // how long its claim lasts; 0 for work without a claim
+	room             int           // bytes that the result may have in the record
 }
 
 // resultPlace is where results are kept that are not in their records. Its zero value is none.
@@ -39,84 +56,105 @@ type resultPlace struct {
 // takes reports whether a result of this length can be kept there.
 func (p resultPlace) takes(length int) bool { return length <= p.most }
 
-// given returns Options.Results, which may be none.
-func (s *Store) given() resultPlace {
-	return resultPlace{s.opts.Results, "Options.Results", math.MaxInt}
+// keeper keeps the results of completed keys, in their records or outside of them.
+type keeper struct {
+	*sealer
+
+	given   resultPlace   // Options.Results
+	inTable resultPlace   // items of their own in the table of the records
+	inline  int           // bytes of a result that is kept in its record although there is a place outside
+	lease   time.Duration // Options.Lease
 }
 
-// outside returns where the Store keeps large results.
-func (s *Store) outside() resultPlace {
-	if given := s.given(); given.Results != nil {
-		return given
+// outside returns where large results are kept, which may be nowhere.
+func (k *keeper) outside() resultPlace {
+	if k.given.Results != nil {
+		return k.given
 	}
 
-	return s.inTable
+	return k.inTable
 }
 
 // placeOf returns where a result with this name is kept. A Store with Options.Results also reads what one without them has kept
 // in the table.
-func (s *Store) placeOf(name string) resultPlace {
+func (k *keeper) placeOf(name string) resultPlace {
 	if record.IsPart(name) {
-		return s.inTable
+		return k.inTable
 	}
 
-	return s.given()
+	return k.given
 }
 
 // nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker whose
 // key was taken over never overwrites what another one has kept, and the digest, so a second completion of a claim never
 // overwrites what the first one has.
-func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
-	if s.opts.Results == nil {
+func (k *keeper) nameOf(o owner, sum [sha256.Size]byte, length int) string {
+	if k.given.Results == nil {
 		return record.NameInTable(o.partition, o.token, sum, length)
 	}
 
-	return s.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.ShortSum(sum)
+	return k.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.ShortSum(sum)
 }
 
-// resultValue returns what the record of a key holds of a result. A large one is put outside of the record first. If the result
-// cannot be kept, it returns the mark that stands for it, and why: the work is done, so a completion without the result is better
+// value returns what the record of a key holds of a result. A large one is put outside of the record first. If the result cannot
+// be kept, value returns the mark that stands for it, and why: the work is done, so a completion without the result is better
 // than none.
-func (s *Store) resultValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
-	if s.opts.Codec != nil && !s.disabled {
-		return s.sealedResult(ctx, o, result, e)
+func (k *keeper) value(ctx context.Context, o owner, result []byte) (types.AttributeValue, error) {
+	if k.codec == nil {
+		return k.valueOf(ctx, o, result)
 	}
 
-	return s.storedValue(ctx, o, result, e)
+	limited, cancel := k.timeFor(ctx, o.lease/2) // the other half is for Put
+	defer cancel()
+
+	sealed, err := k.seal(limited, result, k.sealedOf(o.partition, ""))
+	if err != nil {
+		return omittedValue, &unsealedError{err}
+	}
+
+	value, omitted := k.valueOf(ctx, o, sealed)
+	if omitted != nil {
+		return value, omitted
+	}
+
+	return record.SealedResult(value), nil
 }
 
-// storedValue is resultValue for bytes that are stored as they are.
-func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
-	value := &types.AttributeValueMemberB{Value: result}
-	tooLarge := s.checkSize(o.partition, len(result), e)
-	to := s.outside()
+// valueOf is value for bytes that are stored as they are.
+func (k *keeper) valueOf(ctx context.Context, o owner, result []byte) (types.AttributeValue, error) {
+	hasPlace, fits := k.outside().Results != nil, len(result) <= o.room
 
 	switch {
-	case s.disabled, tooLarge == nil && (to.Results == nil || len(result) <= max(0, s.opts.InlineResult)):
-		return value, nil
-	case to.Results == nil:
-		return omittedValue, tooLarge
+	case fits && (!hasPlace || len(result) <= k.inline):
+		return &types.AttributeValueMemberB{Value: result}, nil
+	case !hasPlace:
+		return omittedValue, o.tooLarge(len(result))
 	default:
-		return s.putOutside(ctx, o, result, e)
+		return k.putOutside(ctx, o, result)
 	}
+}
+
+// tooLarge returns the error for a result, or for what stands for it, that the record has no room for.
+func (o *owner) tooLarge(length int) error {
+	return fmt.Errorf("%w: it has %d bytes, and the record and its transaction have room for %d", ErrTooLarge, length, max(0, o.room))
 }
 
 // putOutside puts a result outside of the record and returns what the record holds of it.
-func (s *Store) putOutside(ctx context.Context, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
-	to := s.outside()
+func (k *keeper) putOutside(ctx context.Context, o owner, result []byte) (value types.AttributeValue, omitted error) {
+	to := k.outside()
 	if !to.takes(len(result)) {
 		return omittedValue, fmt.Errorf("%w: it has %d bytes, %s takes %d", ErrTooLarge, len(result), to.title, to.most)
 	}
 
 	sum := sha256.Sum256(result)
-	kept := record.KeptResult{Name: s.nameOf(o, sum, len(result)), Length: len(result), Sum: sum[:]}
-	value = kept.Value()
+	kept := record.KeptResult{Name: k.nameOf(o, sum, len(result)), Length: len(result), Sum: sum[:]}
 
-	if tooLarge := s.checkSize(o.partition, dbitem.ValueSize(value), e); tooLarge != nil {
-		return omittedValue, tooLarge
+	value = kept.Value()
+	if length := dbitem.ValueSize(value); length > o.room {
+		return omittedValue, o.tooLarge(length)
 	}
 
-	ctx, cancel := s.resultContext(ctx, o.lease)
+	ctx, cancel := k.timeFor(ctx, o.lease)
 	defer cancel()
 
 	if err := to.put(ctx, kept.Name, result); err != nil {
@@ -137,10 +175,10 @@ func (p resultPlace) put(ctx context.Context, name string, result []byte) (err e
 	return nil
 }
 
-// resultContext returns the context for what the user's code does with a result before the completion. It ends early enough that
+// timeFor returns the context for what the user's code does with a result before the completion. It ends early enough that
 // the completion can still be written.
-func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
-	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
+func (k *keeper) timeFor(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
+	ctx, p, cancel := engine.SettleContext(ctx, k.lease)
 
 	limit := min(putTime, time.Until(p.End)/3)
 	if lease > 0 {
@@ -152,12 +190,12 @@ func (s *Store) resultContext(ctx context.Context, lease time.Duration) (context
 	return ctx, func() { cancelLimit(); cancel() }
 }
 
-// readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
+// read reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
 // sealed. If the result is gone, it counts as omitted.
-func (s *Store) readResult(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
+func (k *keeper) read(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
 	value, isSealed := record.ResultIn(stored)
 	if kept, ok := record.KeptResultOf(value); ok {
-		if err := s.readOutside(ctx, rec, kept); err != nil {
+		if err := k.readOutside(ctx, rec, kept); err != nil {
 			return err
 		}
 	}
@@ -170,12 +208,12 @@ func (s *Store) readResult(ctx context.Context, rec *Record, partition string, s
 		rec.Result = b.Value
 	}
 
-	return s.openResult(ctx, rec, partition)
+	return k.openResult(ctx, rec, partition)
 }
 
 // readOutside reads a result that is kept outside of its record.
-func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptResult) error {
-	from := s.placeOf(kept.Name)
+func (k *keeper) readOutside(ctx context.Context, rec *Record, kept record.KeptResult) error {
+	from := k.placeOf(kept.Name)
 	b, err := from.get(ctx, kept.Name)
 
 	switch {
@@ -205,4 +243,30 @@ func (p resultPlace) get(ctx context.Context, name string) (b []byte, err error)
 	}
 
 	return b, nil
+}
+
+// openResult opens the result of a record that was read.
+func (k *keeper) openResult(ctx context.Context, rec *Record, partition string) error {
+	plain, err := k.open(ctx, rec.Result, k.sealedOf(partition, ""))
+	rec.Result = plain
+
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrCorrupt):
+		return keyError("replay", rec.Key, err)
+	default:
+		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", ErrUnread, err))
+	}
+}
+
+// isSame reports whether a sealed result in a record is this one. Sealing it twice may give other bytes, so it is read.
+func (k *keeper) isSame(ctx context.Context, partition string, stored types.AttributeValue, result []byte) bool {
+	if _, isSealed := record.ResultIn(stored); !isSealed {
+		return false
+	}
+
+	var rec Record
+
+	return k.read(ctx, &rec, partition, stored) == nil && !rec.ResultOmitted && bytes.Equal(rec.Result, result)
 }

@@ -70,7 +70,7 @@ func (s *staging) add(ctx context.Context, e Effects) error {
 		return s.errClosed()
 	}
 
-	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages) // it may take long
+	outbox, errSeal := s.store.sealer.outboxOf(ctx, s.partition, e.Messages) // it may take long
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func refusedOf(parts []Effects, index, items int) func(*EffectError) error {
 // takeWith returns what is staged together with e, for CompleteWith. e itself is not staged: after a refusal, the next
 // CompleteWith brings its own effects.
 func (s *staging) takeWith(ctx context.Context, e Effects) (effects, error) {
-	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages)
+	outbox, errSeal := s.store.sealer.outboxOf(ctx, s.partition, e.Messages)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -48,6 +49,12 @@ type Transactor interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
+// Getter is the interface that a client needs, beside [DynamoDB], so that large results can be items of their own in the table of
+// the records: Options.InlineResult. Without it every result stays in its record, unless Options.Results keeps it elsewhere.
+type Getter interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+}
+
 // Store claims keys of one namespace in one table. It is safe for concurrent use, holds no goroutine and needs no closing; make
 // one at start-up and share it.
 type Store struct {
@@ -57,7 +64,8 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	records   *protocol.Table
-	inTable   resultPlace                // for large results; has no Results if api is no Getter
+	sealer    *sealer
+	results   keeper
 	cache     *lru.Cache[*record.Stored] // completed records
 
 	lines   lines          // the calls that wait for keys
@@ -113,13 +121,17 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		records:   protocol.NewTable(o.config(table, namespace)),
 		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
+		sealer:    &sealer{o.Codec, namespace, disabled},
 	}
 	s.targets.Sender, s.targets.Now = senders(o.Senders).send, o.Now
-	s.inTable.title = "the client's GetItem"
+	s.results = keeper{
+		sealer: s.sealer, inline: max(0, o.InlineResult), lease: o.Lease,
+		given: resultPlace{o.Results, "Options.Results", math.MaxInt}, inTable: resultPlace{title: "the client's GetItem"},
+	}
 
 	if getter, gets := api.(Getter); gets {
 		kept := &tableResults{api, getter, sdkOptions, s.records, o.Now, o.ClaimPatience}
-		s.inTable = resultPlace{kept, fmt.Sprintf("table %q", table), record.MaxParts * record.PartSize}
+		s.results.inTable = resultPlace{kept, fmt.Sprintf("table %q", table), record.MaxParts * record.PartSize}
 	}
 
 	shared, err := s.sharer()

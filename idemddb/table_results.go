@@ -17,12 +17,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// Getter is the interface that a client needs, beside [DynamoDB], so that large results can be items of their own in the table of
-// the records: Options.InlineResult. Without it every result stays in its record, unless Options.Results keeps it elsewhere.
-type Getter interface {
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-}
-
 // tableResults is the [Results] that keeps a result in the table of the records, as items of up to 390 KB, so that no claim pays
 // for it: DynamoDB charges a claim that is refused for the whole record. It is used where Options.Results is not set.
 type tableResults struct {

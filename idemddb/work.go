@@ -79,7 +79,7 @@ func (w *Work) Fits(result []byte) bool {
 		length += length/3 + 4<<10
 	}
 
-	return w.store.checkSize(w.partition, length, w.effects) == nil || w.store.outside().takes(length)
+	return length <= w.store.room(w.partition, w.effects) || w.store.results.outside().takes(length)
 }
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)

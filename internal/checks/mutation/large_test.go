@@ -82,15 +82,15 @@ var largeMutants = []mutant{
 	{
 		why:  "a result is put into the record although it is above the limit",
 		file: "idemddb/results.go",
-		old:  `len(result) <= max(0, s.opts.InlineResult)`,
-		new:  `len(result) <= max(1<<20, s.opts.InlineResult)`,
+		old:  `len(result) <= k.inline`,
+		new:  `len(result) <= max(1<<20, k.inline)`,
 		pkg:  "idemddb", run: "TestInlineResultSaysWhatStaysInTheRecord",
 	},
 	{
 		why:  "an empty result is an item of its own",
-		file: "idemddb/results.go",
-		old:  `len(result) <= max(0, s.opts.InlineResult)`,
-		new:  `len(result) <= s.opts.InlineResult`,
+		file: "idemddb/store.go",
+		old:  `inline: max(0, o.InlineResult)`,
+		new:  `inline: o.InlineResult`,
 		pkg:  "idemddb", run: "TestInlineResultSaysWhatStaysInTheRecord",
 	},
 	{
@@ -110,8 +110,8 @@ var largeMutants = []mutant{
 	{
 		why:  "an answer of HTTP that fits beside the record counts as too large",
 		file: "idemddb/work.go",
-		old:  `w.effects) == nil || w.store.outside().takes(length)`,
-		new:  `w.effects) == nil`,
+		old:  `w.effects) || w.store.results.outside().takes(length)`,
+		new:  `w.effects)`,
 		pkg:  "lambdawrap", run: "TestHTTPALargeAnswerIsReplayedWhole",
 	},
 	{

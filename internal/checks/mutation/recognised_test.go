@@ -106,8 +106,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "a result is sent although it does not fit into the transaction beside the items",
 		file: "idemddb/effects.go",
-		old:  `if size += dbitem.WriteSize(e.writes()...); size > maxTransaction {`,
-		new:  `if size = dbitem.WriteSize(e.writes()...); size > maxTransaction {`,
+		old:  `min(dbitem.MaxSize, maxTransaction-dbitem.WriteSize(e.writes()...)) - size`,
+		new:  `min(dbitem.MaxSize-size, maxTransaction-dbitem.WriteSize(e.writes()...))`,
 		pkg:  "idemddb", run: "TestAResultThatDoesNotFitBesideTheItemsIsOmitted",
 	},
 	{

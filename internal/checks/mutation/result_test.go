@@ -59,7 +59,7 @@ var resultMutants = []mutant{
 	},
 	{
 		why:  "a result that cannot be sealed keeps the key from being completed",
-		file: "idemddb/seal.go",
+		file: "idemddb/results.go",
 		old:  `return omittedValue, &unsealedError{err}`,
 		new:  `return nil, &unsealedError{err}`,
 		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/sealing",
@@ -67,8 +67,8 @@ var resultMutants = []mutant{
 	{
 		why:  "a codec that works in place destroys what the cache holds",
 		file: "idemddb/seal.go",
-		old:  `plain, err = s.opts.Codec.Open(ctx, bytes.Clone(sealed), of)`,
-		new:  `plain, err = s.opts.Codec.Open(ctx, sealed, of)`,
+		old:  `plain, err = s.codec.Open(ctx, bytes.Clone(sealed), of)`,
+		new:  `plain, err = s.codec.Open(ctx, sealed, of)`,
 		pkg:  "idemddb", run: "TestWhatACodecSealsIsStoredAndReplayed/cached",
 	},
 	{
@@ -81,7 +81,7 @@ var resultMutants = []mutant{
 	{
 		why:  "a second completion with the same result is fenced, because sealing is random",
 		file: "idemddb/complete.go",
-		old:  `!sameResult(f.Found.Result, w.value) && !c.store.sameSealed(ctx, c.held.Partition, f.Found.Result, w.result)`,
+		old:  `!sameResult(f.Found.Result, w.value) && !c.store.results.isSame(ctx, c.held.Partition, f.Found.Result, w.result)`,
 		new:  `!sameResult(f.Found.Result, w.value)`,
 		pkg:  "idemddb", run: "TestCompletingAgainWithTheSameResultIsNoErrorWithACodec",
 	},

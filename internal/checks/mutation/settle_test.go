@@ -113,8 +113,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion is recognised in a record with another result",
 		file: "idemddb/complete.go",
-		old:  `!sameResult(f.Found.Result, w.value) && !c.store.sameSealed`,
-		new:  `w.value == nil && !c.store.sameSealed`,
+		old:  `!sameResult(f.Found.Result, w.value) && !c.store.results.isSame`,
+		new:  `w.value == nil && !c.store.results.isSame`,
 		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
 	},
 	{
