@@ -305,8 +305,11 @@ func (p *Planner) open() []*Write {
 	return all
 }
 
-// isNarrow reports whether the writes that wait in a lane may touch few hot items at a time.
-func (p *Planner) isNarrow(lane int) bool { return lane == transactions && len(p.groups[lane]) > 0 }
+// isNarrow reports whether the writes that wait in a lane may touch few hot items at a time. Before the first conflict no item is
+// hot, and isNarrow saves the look at those of each write.
+func (p *Planner) isNarrow(lane int) bool {
+	return lane == transactions && p.gate.most > 0 && len(p.groups[lane]) > 0
+}
 
 // hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
 func (p *Planner) hotRoom(now time.Time) int {
