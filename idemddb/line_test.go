@@ -302,6 +302,27 @@ func TestAKeyThatIsEndedForGoodIsSoForAllWaiters(t *testing.T) {
 	})
 }
 
+// The holder has died before it sent its message.
+func TestOneOfTheWaitersSendsTheMessagesThatAreLeft(t *testing.T) {
+	t.Parallel()
+	inLine(t, func(c *crowd) {
+		bank := &bankSender{}
+		c.process = storeOn(c, c.db, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": bank}})
+		c.wait(c.Context(), 10, minute, never)
+		<-time.After(time.Second)
+		must(c, c.holder.CompleteWith(c.Context(), []byte("done"), oneMessage))
+
+		left := recordOf(c.db, "k")
+		left["done"] = number(time.Now().Add(-10 * time.Second).UnixMilli()) // so long ago
+		put(c, c.db, left)
+		c.sums(0, 10, 0, 0, 0, 12)
+
+		if len(bank.ids) != 1 {
+			c.Errorf("sent %q, want the message once", bank.ids)
+		}
+	})
+}
+
 // What a line knew ends with its last call.
 func TestAfterTheLastWaiterHasLeftTheNextOneAsksAtOnce(t *testing.T) {
 	t.Parallel()

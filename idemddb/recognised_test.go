@@ -59,6 +59,15 @@ func TestAWriteThatIsRecognisedSendsNothingThatASweepHasSent(t *testing.T) {
 	}
 }
 
+func TestAWriteThatIsRecognisedIsNotDoneWhileItsMessageIsUnsent(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		f.db.Inject(idemddbtest.EmptyAnswerApplied)
+		is(f, c.CompleteWith(f.Context(), nil, oneMessage), idemddb.ErrUnsent)
+	})
+}
+
 // The first try of a commit is late, and the second one is refused. The first one is applied before the rejection is written, and
 // a sweep has sent its message by then.
 func TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent(t *testing.T) {
@@ -191,16 +200,31 @@ func TestAClaimInThePlaceOfARecordPastItsRetentionHasAWholeLease(t *testing.T) {
 	}
 }
 
+// A caller that waits for another one does not take the old record for its answer either.
 func TestAClaimInThePlaceOfARecordPastItsRetentionThatIsNotAnsweredIsAnError(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
 		<-time.After(2 * time.Hour)
-		f.db.Inject(idemddbtest.None) // the claim finds the old record
-		f.db.Intercept(always(idemddbtest.LostRequest))
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "PutItem" {
+				return idemddbtest.LostRequest
+			}
 
-		if c, rec, err := f.store.Claim(f.Context(), "k", nil); c != nil || rec != nil || err == nil {
-			f.Errorf("got claim %v, record %v, error %v, want an error", c, rec, err)
+			return idemddbtest.None
+		})
+
+		var all sync.WaitGroup
+
+		for _, wait := range []time.Duration{0, time.Minute, time.Minute} {
+			all.Go(func() {
+				c, rec, err := f.store.Claim(f.Context(), "k", &idemddb.ClaimOptions{Wait: wait})
+				if c != nil || rec != nil || err == nil {
+					f.Errorf("got claim %v, record %v, error %v, want an error", c, rec, err)
+				}
+			})
 		}
+
+		all.Wait()
 	})
 }

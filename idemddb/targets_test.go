@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -168,6 +169,11 @@ func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 		_, _, err = s.Claim(ctx, "k", nil)
 		is(t, err, idemddb.ErrUnsent)
 		events.want(t, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindUnsent, idemddb.KindReplayed)
+
+		<-time.After(10 * time.Second) // from now on a duplicate tries to send it
+
+		_, _, err = s.Claim(ctx, "k", nil)
+		is(t, err, idemddb.ErrUnsent)
 	})
 }
 
