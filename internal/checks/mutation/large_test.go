@@ -104,7 +104,7 @@ var largeMutants = []mutant{
 		why:  "a Store with Options.Results looks there for what was kept in the table",
 		file: "idemddb/results.go",
 		old:  `if record.IsPart(name) {`,
-		new:  `if s.opts.Results == nil {`,
+		new:  `if k.given.Results == nil {`,
 		pkg:  "idemddb", run: "TestResultsInTheTableAreReadBesideOptionsResults",
 	},
 	{
