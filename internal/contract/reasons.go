@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -54,6 +55,7 @@ var reasonCases = []testCase{
 				h.equal("Index", effect.Index, 1)
 				h.equal("Code", effect.Code, code)
 				h.equal("Unknown", effect.Unknown, false)
+				h.equal("Unwrap", effect.Unwrap(), []error{idemddb.ErrEffectRefused})
 				h.equal("transactions", len(e.sent()), 1)
 			})
 		}
@@ -135,6 +137,7 @@ var reasonCases = []testCase{
 			effect := as[*idemddb.EffectError](h, err)
 			h.equal("Index", effect.Index, -1)
 			h.equal("Code", effect.Code, "ValidationException")
+			h.equal("code of the SDK's error", as[smithy.APIError](h, err).ErrorCode(), effect.Code)
 			h.equal("IsDone", isDone(err), false)
 			h.equal("transactions", len(e.sent()), 1)
 		})
