@@ -89,8 +89,7 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 		return
 	}
 
-	a.conclude(a.Answer)
-	a.claim = nil
+	a.conclude(a.Answer) // never a claim: Read takes a record of its own first
 	a.follow(ctx, p, r.rejectAnew)
 }
 
