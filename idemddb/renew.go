@@ -22,7 +22,7 @@ type renewer struct {
 
 	mu      sync.Mutex
 	timer   *time.Timer
-	running chan struct{}      // closed when the renewal that is under way has ended; nil if there is none
+	running chan struct{}      // closed when the last renewal that began has ended; nil before the first
 	abort   context.CancelFunc // ends that renewal
 	stopped bool
 }
@@ -81,8 +81,6 @@ func (r *renewer) fire(work context.Context) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-
-	r.running = nil
 
 	if again && !r.stopped {
 		r.timer.Reset(pause)
