@@ -265,29 +265,6 @@ func TestWhatClaimsOfABatchCost(t *testing.T) {
 	}
 }
 
-func TestABatchClaimsAheadWhereThatSavesRequestsAndCountsNoAttempt(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		opts idemddb.Options
-		want int
-	}{
-		"the defaults":        {idemddb.Options{}, 25},
-		"Options.Single":      {idemddb.Options{Single: true}, 0},
-		"Options.MaxAttempts": {idemddb.Options{MaxAttempts: 3}, 0},
-		"Options.NoTakeover":  {idemddb.Options{NoTakeover: true}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			s, _ := newStore(t, &c.opts)
-			if n := s.Batch().Ahead(); n != c.want {
-				t.Errorf("got %d, want %d", n, c.want)
-			}
-		})
-	}
-}
-
 func TestAForeignRecordIsClaimedByASingleRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -37,7 +37,7 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Extend":        func() { _ = c.Extend(t.Context()) },
 	} {
 		text, _ := recovered(call).(string)
-		if !strings.HasPrefix(text, "idemddb: nil Claim: ") {
+		if !strings.HasPrefix(text, "idemddb: nil Claim: the key was not claimed") {
 			t.Errorf("%s: panicked with %q", name, text)
 		}
 	}
@@ -163,22 +163,6 @@ func TestAnEmptyAnswerToAClaimProvesNothing(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestWorkNeverRunsWithoutARecord(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.db.Intercept(always(idemddbtest.EmptyAnswer))
-
-		_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (int, error) {
-			f.Errorf("the work runs, and there are %d records", len(f.db.Items("records")))
-
-			return 0, nil
-		})
-		if err == nil {
-			f.Error("got no error")
-		}
-	})
 }
 
 // A decorator of the client may drop the old item.

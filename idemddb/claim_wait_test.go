@@ -8,29 +8,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-func TestAWaitingClaimGetsTheRecordOfAnOwnerThatCompletesInTime(t *testing.T) {
-	t.Parallel()
-	eachWay(t, nil, func(f *fixture, claimKey claimer) {
-		c := claim(f, f.store, "k")
-
-		go func() {
-			<-time.After(time.Second)
-			must(f, c.Complete(f.Context(), []byte("done")))
-		}()
-
-		f.requests()
-
-		_, rec, err := claimKey(f.Context(), "k", &idemddb.ClaimOptions{Wait: 2 * time.Second})
-		if err != nil || string(rec.Result) != "done" {
-			f.Errorf("got %v, %v, want the record", rec, err)
-		}
-
-		if n := len(f.requests()); n > 20 {
-			f.Errorf("%d requests for a second of waiting", n)
-		}
-	})
-}
-
 func TestAClaimWaitsNoLongerThanItsLimitAndItsContext(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

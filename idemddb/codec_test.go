@@ -322,28 +322,6 @@ func TestTheErrorOfAResultOfAnotherTypeDoesNotShowIt(t *testing.T) {
 
 var ignoreTypes = cmp.Comparer(func(a, b types.AttributeValue) bool { return everything(a) == everything(b) })
 
-// With IDEMDDB_DISABLED nothing is stored, so nothing is sealed.
-func TestAStoreThatIsOffSealsNothing(t *testing.T) {
-	t.Setenv("IDEMDDB_DISABLED", "1")
-
-	var got []string
-
-	s := storeOn(t, newDB(t), &idemddb.Options{
-		Codec: &vault{onSeal: func(context.Context, idemddb.Sealed) error { return errDenied }},
-		Senders: map[string]idemddb.Sender{"bank": sendFunc(func(ms []idemddb.Message) []error {
-			got = append(got, ms[0].Body)
-
-			return accepted(ms)
-		})},
-	})
-
-	must(t, claim(t, s, "k").CompleteWith(t.Context(), secret(1), oneMessage))
-
-	if len(got) != 1 || got[0] != "b" {
-		t.Errorf("sent %q", got)
-	}
-}
-
 // confidential are effects whose message has the marker wherever the caller can put it.
 var confidential = idemddb.Effects{Messages: []idemddb.Message{{
 	To: "bank", Body: marker + " & <b>", Group: "group-" + marker, Attributes: map[string]string{"a-" + marker: marker}, Sequence: 7,

@@ -76,27 +76,6 @@ func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
 	}
 }
 
-// Whatever the decorator of a client reads from the context must still be there.
-func TestASettlementKeepsTheValuesOfItsContext(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		type key struct{}
-
-		ctx, cancel := context.WithCancel(context.WithValue(f.Context(), key{}, "value"))
-		c := claim(f, f.store, "k")
-
-		cancel()
-		f.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-			if ctx.Value(key{}) != "value" {
-				f.Error("the context of the request has lost its values")
-			}
-
-			return idemddbtest.None
-		})
-		must(f, c.Complete(ctx, nil))
-	})
-}
-
 func TestACompletionThatWasNotAppliedIsNoSuccess(t *testing.T) {
 	t.Parallel()
 

@@ -3,6 +3,8 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,54 +13,55 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-func TestTheSwitchIsOffByDefaultAndForFalse(t *testing.T) {
-	for _, value := range []string{"", "0", "false"} {
-		t.Setenv("IDEMDDB_DISABLED", value)
-
-		s, db := newStore(t, nil)
-		claim(t, s, "k")
-
-		if s.Disabled() || len(db.Requests()) != 1 {
-			t.Errorf("%q: disabled %v, %d requests", value, s.Disabled(), len(db.Requests()))
-		}
-	}
-}
-
 func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
 	for _, value := range []string{"1", "true"} {
 		t.Setenv("IDEMDDB_DISABLED", value)
 
-		var kinds []idemddb.Kind
+		var (
+			kinds []idemddb.Kind
+			sent  []string
+			kept  = &shelf{}
+		)
 
 		s, db := newStore(t, &idemddb.Options{
-			Cache: 10, Observe: func(_ context.Context, e idemddb.Event) { kinds = append(kinds, e.Kind) },
+			Cache: 10, Observe: func(_ context.Context, e idemddb.Event) { kinds = append(kinds, e.Kind) }, Results: kept,
+			Codec: &vault{onSeal: func(context.Context, idemddb.Sealed) error { return errDenied }}, // nothing is stored, so nothing is sealed
+			Senders: map[string]idemddb.Sender{"bank": sendFunc(func(ms []idemddb.Message) []error {
+				sent = append(sent, ms[0].Body)
+
+				return accepted(ms)
+			})},
 		})
 		t.Setenv("IDEMDDB_DISABLED", "") // New alone reads the variable
 
 		runs := 0
 		for range 2 {
-			got, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (int, error) {
+			got, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (string, error) {
 				runs++
 
 				if c, ok := idemddb.FromContext(ctx); !ok || c.Attempt() != 1 {
 					t.Error("no claim in the context")
 				}
 
-				return runs, nil
+				return fmt.Sprintf("%s %d", large("a"), runs), nil
 			})
-			if err != nil || got != runs {
-				t.Errorf("got %d, %v, want %d", got, err, runs)
+			if err != nil || !strings.HasSuffix(got, fmt.Sprint(" ", runs)) {
+				t.Errorf("got %.5q…, %v, want the value of run %d", got, err, runs)
 			}
 		}
 
 		for _, key := range []string{"", "a\xff"} { // keys are not even checked
 			c := claim(t, s, key)
 			if err := errors.Join(
-				c.Extend(t.Context()), c.Complete(t.Context(), make([]byte, 10)), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()),
+				c.Extend(t.Context()), c.CompleteWith(t.Context(), large("a"), oneMessage), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()),
 				c.Fail(t.Context(), nil), s.Reopen(t.Context(), key),
 			); err != nil {
 				t.Error(err)
 			}
+		}
+
+		if len(kept.Names()) != 0 || !slices.Equal(sent, []string{"b", "b"}) {
+			t.Errorf("%d results are kept, and %q was sent", len(kept.Names()), sent)
 		}
 
 		if runs != 2 || len(db.Requests()) != 0 || len(kinds) != 1 || kinds[0] != idemddb.KindDisabled {

@@ -195,25 +195,6 @@ func TestDoIsDoneIfAnEarlierTryWasApplied(t *testing.T) {
 	})
 }
 
-func TestDoIsNotDoneBeforeItsEffectsAreCommitted(t *testing.T) {
-	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		f.db.Intercept(transactionsAll(idemddbtest.LostRequest))
-
-		_, err := f.do(opts, staging("receipt", items(counted("a"))))
-		is(f, err, idemddb.ErrUncommitted)
-		f.db.Intercept(nil)
-		time.Sleep(time.Minute) //nolint:forbidigo // this moves the bubble's clock
-
-		got, err := f.do(opts, staging("second", items(counted("a"))))
-		if got != "second" || err != nil {
-			f.Errorf("got %q, %v", got, err)
-		}
-
-		happened(f, f.db, "a", 1)
-	})
-}
-
 func TestDoKeepsNoValueThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
@@ -309,19 +290,16 @@ func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 	bubble(t, nil, func(f *fixture) {
 		claim(f, f.store, "k")
 
-		_, err := f.do(optimistic, staging("", items(counted("a"))))
-		is(f, err, idemddb.ErrInProgress)
-
 		ended, cancel := context.WithCancel(f.Context())
 		cancel()
 
-		if _, err = f.store.Commit(ended, "k", nil, nil, items(counted("a"))); !errors.Is(err, idemddb.ErrInProgress) || errors.Is(err, context.Canceled) {
+		if _, err := f.store.Commit(ended, "k", nil, nil, items(counted("a"))); !errors.Is(err, idemddb.ErrInProgress) || errors.Is(err, context.Canceled) {
 			f.Errorf("got %v, want only that the key is in progress: nobody waits", err)
 		}
 
 		happened(f, f.db, "a", 0)
 
-		_, err = f.do(optimistic, func(ctx context.Context) (string, error) {
+		_, err := f.do(optimistic, func(ctx context.Context) (string, error) {
 			if _, ok := idemddb.FromContext(ctx); ok {
 				f.Error("there is a claim")
 			}
@@ -329,56 +307,6 @@ func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 			return "", errors.New("closed")
 		})
 		is(f, err, idemddb.ErrInProgress)
-
-		if _, _, err := f.store.Claim(f.Context(), "x", optimistic); err == nil {
-			f.Error("a claim is optimistic")
-		}
-	})
-}
-
-func TestDoWithoutAClaimIsAnsweredFromTheCache(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Cache: 1}, func(f *fixture) {
-		runs := 0
-		for i := range 3 {
-			got, err := f.do(optimistic, func(ctx context.Context) (string, error) {
-				runs++
-
-				return "receipt", idemddb.Stage(ctx, items(counted("a")))
-			})
-			if got != "receipt" || err != nil {
-				f.Errorf("got %q, %v", got, err)
-			}
-
-			if n := len(f.db.Requests()); n != min(i+1, 2) {
-				f.Errorf("call %d: %d requests", i, n)
-			}
-		}
-
-		if runs != 2 {
-			f.Errorf("%d runs, want two: the second one finds the record", runs)
-		}
-	})
-}
-
-func TestDoAnsweredForEndedKeys(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{NoTakeover: true, Lease: time.Second}, func(f *fixture) {
-		_, err := f.do(nil, func(ctx context.Context) (string, error) {
-			must(f, idemddb.Stage(ctx, items(counted("a"))))
-
-			_, _, failed := aheadWithoutTakeover(f).Claim(f.Context(), "k", nil)
-			is(f, failed, idemddb.ErrFailed)
-
-			return "mine", nil
-		})
-		is(f, err, idemddb.ErrFenced)
-
-		if fenced, ok := errors.AsType[*idemddb.FencedError](err); !ok || !strings.HasSuffix(fenced.Error(), "was ended as failed") {
-			f.Errorf("got %v", err)
-		}
-
-		happened(f, f.db, "a", 0)
 	})
 }
 

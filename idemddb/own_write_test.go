@@ -134,9 +134,12 @@ func TestALeaseThatEndsAtTheDeadlineIsNotExtended(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
 		defer cancel()
 
-		if _, _, err := f.store.Claim(ctx, "k", nil); err != nil {
-			f.Fatal(err)
-		}
+		c, _, err := f.store.Claim(ctx, "k", nil)
+		must(f, err)
+
+		work, stop := c.Keep(ctx)
+		<-work.Done()
+		stop()
 
 		if n := len(f.requests()); n != 1 {
 			f.Errorf("%d requests, want the claim alone", n)

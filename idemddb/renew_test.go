@@ -41,45 +41,6 @@ func TestWorkLongerThanItsLeaseKeepsTheKey(t *testing.T) {
 	})
 }
 
-func TestShortWorkRenewsNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, &idemddb.Options{Lease: 10 * time.Second})
-		_, stop := claim(t, s, "k").Keep(t.Context())
-
-		time.Sleep(5*time.Second - 1)
-		stop()
-		time.Sleep(time.Minute)
-
-		if n := len(db.Requests()); n != 1 {
-			t.Errorf("%d requests, want the claim", n)
-		}
-	})
-}
-
-func TestALeaseThatEndsWithTheContextIsNotRenewed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, &idemddb.Options{Lease: 10 * time.Second})
-		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-
-		defer cancel()
-
-		c, rec, err := s.Claim(ctx, "k", nil)
-		if c == nil {
-			t.Fatal("no claim:", rec, err)
-		}
-
-		work, stop := c.Keep(ctx)
-		<-work.Done()
-		stop()
-
-		if n := len(db.Requests()); n != 1 {
-			t.Errorf("%d requests, want the claim", n)
-		}
-	})
-}
-
 func TestALostClaimCancelsTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// The hook sees each replay and no first run. What it makes of the result is the answer of this call alone.
+// The hook sees each replay, no first run and no call that is refused. What it makes of the result is the answer of this call alone.
 func TestOnReplayMayReplaceTheResult(t *testing.T) {
 	t.Parallel()
 
@@ -23,6 +23,11 @@ func TestOnReplayMayReplaceTheResult(t *testing.T) {
 			return nil
 		}}
 
+		claim(t, s, "held")
+
+		_, err := idemddb.Do(t.Context(), s, "held", with, func(context.Context) (string, error) { return "", nil })
+		is(t, err, idemddb.ErrInProgress)
+
 		for i, want := range []string{"first", "1 of k", "2 of k"} {
 			got, err := idemddb.Do(t.Context(), s, "k", with, func(context.Context) (string, error) { return "first", nil })
 			if got != want || err != nil {
@@ -34,28 +39,6 @@ func TestOnReplayMayReplaceTheResult(t *testing.T) {
 			t.Errorf("%s: Claim answers %s", name, rec.Result)
 		}
 	}
-}
-
-func TestAnErrorOfOnReplayIsTheCallsAndTheKeyStaysCompleted(t *testing.T) {
-	t.Parallel()
-
-	s, _ := newStore(t, nil)
-	stale := errors.New("the receipt is stale")
-	with := &idemddb.ClaimOptions{OnReplay: func(context.Context, *idemddb.Record) error { return stale }}
-	pay := func(context.Context) (int, error) { return 1, nil }
-
-	must(t, func() error { _, err := idemddb.Do(t.Context(), s, "k", with, pay); return err }())
-
-	if got, err := idemddb.Do(t.Context(), s, "k", with, pay); !errors.Is(err, stale) || got != 0 {
-		t.Errorf("Do: %d, %v", got, err)
-	}
-
-	rec, err := idemddb.Run(t.Context(), s, "k", with, func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil })
-	if rec != nil || !errors.Is(err, stale) {
-		t.Errorf("Run: %v, %v", rec, err)
-	}
-
-	replay(t, s, "k")
 }
 
 // A run whose key was taken over and completed by another worker is answered with that worker's record: a replay, too.
@@ -81,20 +64,6 @@ func TestOnReplaySeesTheRecordOfTheWorkerThatTookTheKeyOver(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestOnReplaySeesNoCallThatIsRefused(t *testing.T) {
-	t.Parallel()
-
-	s, _ := newStore(t, nil)
-	claim(t, s, "k")
-
-	_, err := idemddb.Do(t.Context(), s, "k", &idemddb.ClaimOptions{OnReplay: func(context.Context, *idemddb.Record) error {
-		t.Error("the hook is called")
-
-		return nil
-	}}, func(context.Context) (string, error) { return "", nil })
-	is(t, err, idemddb.ErrInProgress)
 }
 
 func TestAMismatchHasTheRecordOfTheOtherInputWithoutItsResult(t *testing.T) {

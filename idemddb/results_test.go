@@ -497,16 +497,3 @@ func TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised(t *testing.T) 
 		})
 	}
 }
-
-func TestADisabledStorePutsNothing(t *testing.T) {
-	t.Setenv("IDEMDDB_DISABLED", "1")
-
-	kept := &shelf{}
-	s, _ := newStore(t, &idemddb.Options{Results: kept})
-
-	must(t, completions["Complete"](t.Context(), s, large("a")), completions["Do"](t.Context(), s, large("a")))
-
-	if n := len(kept.Names()); n != 0 {
-		t.Errorf("%d results", n)
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -73,6 +72,7 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 		answer string // the result of the record that Run returns and the ending has; "" for none
 	}{
 		"it succeeds":                  {work: failsWith(nil), kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
+		"it succeeds, with an effect":  {work: stages, kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
 		"it succeeds without a claim":  {opts: optimistic, work: stages, kind: idemddb.KindCompleted, done: true, state: "COMPLETED"},
 		"the key was completed before": {before: completed, kind: idemddb.KindReplayed, done: true, state: "COMPLETED"},
 		"it ran after another's and without a claim": {
@@ -113,8 +113,13 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 		"another worker completes the key":               {work: completesFirst(nil), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
 		"another worker completes the key, and it fails": {work: completesFirst(errClosed), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
 		"another worker holds the key": {
-			work: func(_ context.Context, f *fixture, _ *idemddb.Claim) error { claim(f, ahead(f, f.db), "k"); return nil },
-			err:  idemddb.ErrFenced, kind: idemddb.KindFenced, state: "INPROGRESS",
+			work: func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+				claim(f, ahead(f, f.db), "k")
+				<-ctx.Done() // the work is told
+
+				return nil
+			},
+			err: idemddb.ErrFenced, kind: idemddb.KindFenced, state: "INPROGRESS",
 		},
 		"another worker fails the key": {
 			work: func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
@@ -196,6 +201,10 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 			t.Run(name+", by Run", func(t *testing.T) {
 				each(t, func(f *fixture) {
 					record, err := f.run(nil, func(ctx context.Context, own *idemddb.Claim) ([]byte, error) {
+						if c, ok := idemddb.FromContext(ctx); !ok || c != own {
+							f.Errorf("the context has another claim: %v", c)
+						}
+
 						return []byte("paid"), c.work(ctx, f, own)
 					})
 					ended(f, record, err)
@@ -211,146 +220,6 @@ func result(r *idemddb.Record) string {
 	}
 
 	return string(r.Result)
-}
-
-func TestRunAnswersACompletedKeyFromItsRecord(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		first, err := f.run(nil, pays)
-		must(f, err)
-
-		second, err := f.run(nil, func(context.Context, *idemddb.Claim) ([]byte, error) { f.Error("it ran again"); return nil, nil })
-		must(f, err)
-
-		if first != nil || result(second) != "paid" || second.Attempts != 1 {
-			f.Errorf("got %v and %v, want no record and then that of the first run", first, second)
-		}
-	})
-}
-
-// The claim is that of the context, and what is staged with it is committed with the completion.
-func TestRunCommitsWhatItsWorkStages(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		_, err := f.run(nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
-			if own, ok := idemddb.FromContext(ctx); !ok || own != c || c.Key() != "k" {
-				f.Errorf("the context has another claim: %v", own)
-			}
-
-			return nil, idemddb.Stage(ctx, items(counted("a")))
-		})
-		must(f, err)
-		happened(f, f.db, "a", 1)
-
-		f.db.Intercept(nil)
-
-		_, err = idemddb.Run(f.Context(), f.store, "another", nil, func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-			return nil, errors.Join(errClosed, idemddb.Stage(ctx, items(counted("b"))))
-		})
-		is(f, err, errClosed)
-		happened(f, f.db, "b", 0)
-	})
-}
-
-// A caller that lost its claim is told by its context.
-func TestRunCancelsTheWorkOfALostClaim(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
-		_, err := f.run(nil, func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-			claim(f, ahead(f, f.db), "k")
-			<-ctx.Done()
-
-			return nil, context.Cause(ctx)
-		})
-		is(f, err, idemddb.ErrFenced)
-	})
-}
-
-// runWork and doWork call work in the two ways, and return the error alone.
-func runWork(ctx context.Context, s *idemddb.Store, work func() ([]byte, error)) error {
-	_, err := idemddb.Run(ctx, s, "k", nil, func(context.Context, *idemddb.Claim) ([]byte, error) { return work() })
-
-	return err
-}
-
-func doWork(ctx context.Context, s *idemddb.Store, work func() ([]byte, error)) error {
-	_, err := idemddb.Do(ctx, s, "k", nil, func(context.Context) ([]byte, error) { return work() })
-
-	return err
-}
-
-// The caller ignores what it gets and returns the error, and nothing else.
-func TestACallerThatOnlyReturnsTheErrorNeverRepeatsFinishedWork(t *testing.T) {
-	t.Parallel()
-	t.Run("Run", func(t *testing.T) { t.Parallel(); onlyReturnsTheError(t, runWork) })
-	t.Run("Do", func(t *testing.T) { t.Parallel(); onlyReturnsTheError(t, doWork) })
-}
-
-func onlyReturnsTheError(t *testing.T, call func(context.Context, *idemddb.Store, func() ([]byte, error)) error) {
-	t.Helper()
-
-	for name, c := range map[string]struct {
-		result     string
-		fault      idemddbtest.Fault // of the completion
-		fails      int               // so often does the work fail before
-		deliveries int
-	}{
-		"a success":                      {"paid", idemddbtest.None, 0, 1},
-		"a success after two failures":   {"paid", idemddbtest.None, 2, 3},
-		"a result that is too large":     {strings.Repeat("x", 6_500_000), idemddbtest.None, 0, 1},
-		"a completion that is denied":    {"paid", idemddbtest.AccessDenied, 0, 1},
-		"a completion without an answer": {"paid", idemddbtest.LostReply, 0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				runs, effects := 0, 0
-				handle := func(ctx context.Context) error {
-					return call(ctx, f.store, func() ([]byte, error) {
-						if runs++; runs <= c.fails {
-							return nil, errClosed
-						}
-
-						effects++
-
-						f.db.Intercept(always(c.fault))
-
-						return []byte(c.result), nil
-					})
-				}
-
-				if n := f.deliver(handle); n != c.deliveries || effects != 1 {
-					f.Errorf("%d effects in %d deliveries, want 1 in %d", effects, n, c.deliveries)
-				}
-
-				f.db.Intercept(nil)
-
-				if c.fault != idemddbtest.AccessDenied { // its record is there, so a duplicate is answered
-					must(f, handle(f.Context()))
-				}
-
-				if effects != 1 {
-					f.Errorf("%d effects after a duplicate", effects)
-				}
-			})
-		})
-	}
-}
-
-// Another delivery comes while the work runs: its caller gets an error, so that the message comes back.
-func TestRunForAKeyInProgressOrFailedForGoodIsAnError(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		runs := func(context.Context, *idemddb.Claim) ([]byte, error) { f.Error("it ran"); return nil, nil }
-		c := claim(f, f.store, "k")
-
-		_, err := f.run(nil, runs)
-		is(f, err, idemddb.ErrInProgress)
-		must(f, c.Fail(f.Context(), errClosed))
-
-		_, err = f.run(nil, runs)
-		is(f, err, idemddb.ErrFailed)
-	})
 }
 
 func TestRunReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {

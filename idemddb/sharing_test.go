@@ -14,7 +14,8 @@ import (
 
 type tenant struct{}
 
-// The tenant, the trace and the credentials of one caller must not travel with the writes of another one.
+// The tenant, the trace and the credentials of one caller must not travel with the writes of another one. Those of a request of
+// its own are there, also when its context has ended.
 func TestARequestOfSeveralCallersHasNoContextOfTheirs(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -28,7 +29,9 @@ func TestARequestOfSeveralCallersHasNoContextOfTheirs(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		ctx := context.WithValue(f.Context(), tenant{}, "a")
+		ctx, cancel := context.WithCancel(context.WithValue(f.Context(), tenant{}, "a"))
+		cancel()
+
 		for _, err := range atOnce(claims[:2], func(c *idemddb.Claim) error { return c.Release(ctx, nil) }) {
 			must(f, err)
 		}

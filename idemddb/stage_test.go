@@ -17,36 +17,11 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
-func TestStageRefusesAnItemTwice(t *testing.T) {
-	elsewhere := counted("a")
+func TestStageRefusesItemsThatCannotBeWritten(t *testing.T) {
+	nameless, keyless, elsewhere, empty := counted("a"), counted("a"), counted("a"), putOf("a", "")
+	nameless.Update.TableName, keyless.Update.Key, empty.Put.Item = nil, nil, nil
 	elsewhere.Update.TableName = new("arn:aws:dynamodb:us-east-1:111122223333:table/records")
-
-	checkRefusedEffects(t, map[string]refusedEffects{
-		"an item twice":      {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
-		"an item by its ARN": {items(counted("a")), items(elsewhere), "the same item"},
-		"a Put of an item":   {items(counted("a")), items(putOf("effect a", "")), "the same item"},
-		"a check of an item": {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
-	})
-}
-
-func TestStageRefusesTheRecordItself(t *testing.T) {
 	own := map[string]types.AttributeValue{"pk": text("test#k")}
-
-	checkRefusedEffects(t, map[string]refusedEffects{
-		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
-		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},
-	})
-}
-
-func TestStageRefusesItemsThatAreNotWellFormed(t *testing.T) {
-	nameless := counted("a")
-	nameless.Update.TableName = nil
-
-	keyless := counted("a")
-	keyless.Update.Key = nil
-
-	empty := putOf("a", "")
-	empty.Put.Item = nil
 
 	checkRefusedEffects(t, map[string]refusedEffects{
 		"nothing":          {e: items(types.TransactWriteItem{}), want: "item 0: it must be one of"},
@@ -54,6 +29,14 @@ func TestStageRefusesItemsThatAreNotWellFormed(t *testing.T) {
 		"no table":         {e: items(counted("b"), nameless), want: "item 1: its TableName is empty"},
 		"no key":           {e: items(keyless), want: "its key is empty"},
 		"a Put of nothing": {e: items(empty), want: "its item is empty"},
+
+		"an item twice":      {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
+		"an item by its ARN": {items(counted("a")), items(elsewhere), "the same item"},
+		"a Put of an item":   {items(counted("a")), items(putOf("effect a", "")), "the same item"},
+		"a check of an item": {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
+
+		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
+		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},
 	})
 }
 
@@ -408,20 +391,6 @@ func TestUnstageForgetsWhatWasStaged(t *testing.T) {
 	if recordOf(db, "k")["outbox"] != nil {
 		t.Error("a message was not forgotten")
 	}
-}
-
-func TestEffectsWithoutAnythingAreAPlainCompletion(t *testing.T) {
-	t.Parallel()
-
-	s, db := newStore(t, nil)
-	c := claim(t, s, "k")
-	must(t, c.CompleteWith(t.Context(), []byte("r"), idemddb.Effects{}))
-
-	if last := db.Requests()[len(db.Requests())-1]; last.Operation != "UpdateItem" {
-		t.Errorf("got %s", last.Operation)
-	}
-
-	must(t, c.Complete(t.Context(), []byte("r")))
 }
 
 func TestAStagedCompletionCanBeRepeated(t *testing.T) {
