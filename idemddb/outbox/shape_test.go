@@ -20,21 +20,14 @@ func captured() idemddb.Message {
 func TestMessageAttributes(t *testing.T) {
 	t.Parallel()
 
-	bare := captured()
-	bare.Attributes, bare.Sequence = nil, 0
-
-	negative := bare
-	negative.Sequence = -1
-
-	forged := bare
-	forged.Attributes = map[string]string{"idemddb-id": "forged"}
+	negative, forged := captured(), captured()
+	negative.Attributes, negative.Sequence = nil, -1
+	forged.Attributes, forged.Sequence = map[string]string{"idemddb-id": "forged"}, 0
 
 	for name, c := range map[string]struct {
 		m    idemddb.Message
 		want []string
 	}{
-		"the caller's, the id and the sequence":          {captured(), []string{"idemddb-id String tx-0", "idemddb-sequence Number 42", "tenant String seven"}},
-		"no sequence where it is zero":                   {bare, []string{"idemddb-id String tx-0"}},
 		"a negative sequence":                            {negative, []string{"idemddb-id String tx-0", "idemddb-sequence Number -1"}},
 		"the id replaces an attribute that has its name": {forged, []string{"idemddb-id String tx-0"}},
 	} {
@@ -92,27 +85,6 @@ func TestMessageGroups(t *testing.T) {
 		if g, d := aws.ToString(s.sns[0].MessageGroupId), aws.ToString(s.sns[0].MessageDeduplicationId); g != c.wantGroup || d != c.wantDedup {
 			t.Errorf("SNS: %s: group %q, deduplication id %q, want %q, %q", name, g, d, c.wantGroup, c.wantDedup)
 		}
-	}
-}
-
-func TestEvent(t *testing.T) {
-	t.Parallel()
-
-	m := captured()
-	m.Attributes = nil
-
-	s := &services{}
-	if err := outbox.EventBridge(s, "bus", "payments", "captured").Send(t.Context(), "ledger", []idemddb.Message{m})[0]; err != nil {
-		t.Fatal(err)
-	}
-
-	e := s.events[0]
-	if *e.EventBusName != "bus" || *e.Source != "payments" || *e.DetailType != "captured" || *e.Detail != m.Body || e.Time != nil || e.TraceHeader != nil {
-		t.Errorf("event %+v", e)
-	}
-
-	if diff := cmp.Diff([]string{"idemddb:tx-0", "idemddb-sequence:42"}, e.Resources); diff != "" {
-		t.Errorf("resources (-want +got):\n%s", diff)
 	}
 }
 
