@@ -66,15 +66,6 @@ func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
 	})
 }
 
-func TestAllFailedIsEveryIDAndNoInvocationError(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		function := wrap(failing(always(), "k0", "k1", "k2"))
-		all := []string{"m0", "m1", "m2"}
-		h.check(function, numbered(3), all, all)
-	})
-}
-
 func TestTheSameMessageTwiceIsReportedOnce(t *testing.T) {
 	t.Parallel()
 

@@ -176,18 +176,6 @@ func TestBatchGivesEachMessageToTheHook(t *testing.T) {
 	})
 }
 
-func TestDeadLetterQueuePanicsWithoutAPI(t *testing.T) {
-	t.Parallel()
-
-	defer func() {
-		if v := recover(); v != "lambdawrap: DeadLetterQueue: api: must not be nil" {
-			t.Errorf("panicked with %v", v)
-		}
-	}()
-
-	lambdawrap.DeadLetterQueue(nil, "https://sqs.eu-west-1.amazonaws.com/111122223333/dead")
-}
-
 // refusing stands for an SQS that takes no message.
 type refusing struct{ err error }
 
@@ -275,25 +263,4 @@ func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
 		slices.Sort(got)
 		h.equal("dead letters", got, []string{"m1", "m2"})
 	})
-}
-
-func TestPermanentFailuresGoToTheHookEachTime(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, &idemddb.Options{MaxAttempts: 2})
-	cause := errors.New("no such account")
-
-	var dead []string
-
-	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
-		dead = append(dead, fmt.Sprint(m.MessageId, " ", errors.Is(err, cause), " ", errors.Is(err, idemddb.ErrFailed)))
-
-		return nil
-	}
-	function := h.handle(func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(cause) })
-
-	h.expect(function, batch("m1 k", "m2 k"), nil, []string{"m1"})
-	h.equal("record", h.state("k"), "FAILED")
-	h.expect(function, batch("m1 k"), nil, nil)
-	h.equal("dead letters", dead, []string{"m1 true false", "m2 true false", "m1 false true"})
 }

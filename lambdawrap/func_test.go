@@ -97,27 +97,6 @@ func staging(work func(context.Context, order) (paid, error)) func(context.Conte
 	}
 }
 
-func TestFuncRunsAHandlerOnceAndReplaysItsResult(t *testing.T) {
-	t.Parallel()
-	everyFunc(t, func(f *funcHarness) {
-		function := f.wrap(staging(settleOrder))
-		first, second := order{"o-1", 1<<62 + 1}, order{"o-2", 0}
-
-		for range 3 {
-			got, err := function(f.Context(), first)
-			f.is(got, err, paid{"o-1", 1<<62 + 1, []int{}})
-		}
-
-		got, err := function(f.Context(), second)
-		f.is(got, err, paid{"o-2", 0, []int{}})
-		f.equal("effects", f.counted("o-1")+f.counted("o-2"), "11")
-
-		if !f.opts.Optimistic {
-			f.equal("runs", f.ran.all(), []string{"o-1", "o-2"})
-		}
-	})
-}
-
 func TestFuncWithoutAKeyFunctionIsAnInvocationErrorThatNamesTheField(t *testing.T) {
 	t.Parallel()
 
@@ -195,37 +174,6 @@ func TestAnInvocationOfFuncWithoutAKeyClaimsNothing(t *testing.T) {
 			f.equal("requests", len(f.db.Requests()), 0)
 		})
 	}
-}
-
-func TestWhatAFailureOfFuncBecomes(t *testing.T) {
-	t.Parallel()
-	everyFunc(t, func(f *funcHarness) {
-		var answer error
-
-		function := f.wrap(staging(func(ctx context.Context, o order) (paid, error) {
-			p, _ := settleOrder(ctx, o)
-
-			return p, answer
-		}))
-
-		answer = errBank
-		_, err := function(f.Context(), order{ID: "o-1"})
-		f.fails(err, errBank)
-		f.equal("record", f.state("o-1"), "INPROGRESS released")
-
-		answer = nil
-		got, err := function(f.Context(), order{ID: "o-1"})
-		f.is(got, err, paid{"o-1", 0, []int{}})
-
-		answer = lambdawrap.Permanent(errBank)
-		_, err = function(f.Context(), order{ID: "o-2"})
-		f.fails(err, errBank)
-		f.equal("record", f.state("o-2"), "FAILED")
-
-		_, err = function(f.Context(), order{ID: "o-2"})
-		f.fails(err, idemddb.ErrFailed)
-		f.equal("effects", f.counted("o-1")+f.counted("o-2"), "1")
-	})
 }
 
 // Lambda reports an error under the name of its type, without a package, and Step Functions decides by it what to retry.

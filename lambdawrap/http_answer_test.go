@@ -202,15 +202,6 @@ func TestHTTPRefusesTrailers(t *testing.T) {
 	}
 }
 
-func TestHTTPAnImpossibleStatusPanicsBeforeAnythingIsStored(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.work = answering(0)
-	w.equal("panic", panicOf(func() { w.post("k", "{}") }), any("invalid WriteHeader code 0"))
-	w.equal("state", w.recordState("k"), "INPROGRESS released")
-}
-
 // onlyWriter is a client that lacks GetItem, so that every result stays in its record.
 type onlyWriter struct {
 	idemddb.DynamoDB

@@ -142,18 +142,6 @@ func TestHTTPMetricsThatCloudWatchWouldDropAnswerEachRequest(t *testing.T) {
 	w.runs(0)
 }
 
-func TestHTTPMetricsNeedAHandler(t *testing.T) {
-	t.Parallel()
-
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic for a nil handler")
-		}
-	}()
-
-	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").MeasureHTTP(nil)
-}
-
 func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
 	t.Parallel()
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -189,15 +188,4 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 			w.equal("entries", len(w.db.Items("ledger")), 1)
 		})
 	}
-}
-
-func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, &idemddb.Options{Retention: 10 * time.Minute})
-	w.opts.Optimistic = true
-	w.work = stagingHandler(nil)
-	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
-	w.logs("Options.Retention", "level=ERROR")
-	w.runs(0)
 }

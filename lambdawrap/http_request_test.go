@@ -329,18 +329,3 @@ func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 		w.runs(0)
 	}
 }
-
-func TestHTTPWithoutAStoreOrAHandlerIsRefusedAtStartUp(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	for name, wrap := range map[string]func(){
-		"store":   func() { lambdawrap.HTTP(nil, http.HandlerFunc(created), &w.opts) },
-		"handler": func() { lambdawrap.HTTP(w.store, nil, &w.opts) },
-	} {
-		func() {
-			defer func() { w.equal(name+": panics", recover() != nil, true) }()
-			wrap()
-		}()
-	}
-}

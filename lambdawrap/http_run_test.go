@@ -124,13 +124,19 @@ func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
 	})
 }
 
-func TestHTTPAPanicOfKeepReleasesTheKey(t *testing.T) {
+// Nothing of the answer is stored before that.
+func TestHTTPAnAnswerThatPanicsReleasesTheKey(t *testing.T) {
 	t.Parallel()
 
-	w := newWeb(t, nil)
-	w.opts.Keep = func(int) bool { panic("text") }
-	w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
-	w.equal("state", w.recordState("k"), "INPROGRESS released")
+	for want, set := range map[string]func(*web){
+		"invalid WriteHeader code 0": func(w *web) { w.work = answering(0) },
+		"text":                       func(w *web) { w.opts.Keep = func(int) bool { panic("text") } },
+	} {
+		w := newWeb(t, nil)
+		set(w)
+		w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any(want))
+		w.equal("state", w.recordState("k"), "INPROGRESS released")
+	}
 }
 
 // panickingLog is a handler of a Logger.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -79,26 +80,45 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 	}
 }
 
-// Another worker finds the lease over, and gives the key up for good.
+// Another worker finds the lease over and gives the key up for good, or the record is deleted.
 func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
 	t.Parallel()
 
+	givenUp := func(w *web) {
+		_, _, err := w.open(w.db, &idemddb.Options{NoTakeover: true}).Claim(w.Context(), `#["c-1","k"]`, nil)
+		w.equal("it is given up", errors.Is(err, idemddb.ErrFailed), true)
+	}
+	deleted := func(w *web) { w.drop(`#["c-1","k"]`) }
+
 	for name, test := range map[string]struct {
-		work   http.HandlerFunc
-		status int
-	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {stagingHandler(nil), 422}} {
+		meanwhile func(*web)
+		work      http.HandlerFunc
+		status    int
+		state     string
+	}{
+		"given up, nothing staged: the success is the proof": {givenUp, created, 201, "FAILED"},
+		"given up, staged: nothing was written":              {givenUp, stagingHandler(nil), 422, "FAILED"},
+		"deleted, nothing staged: the success is the proof":  {deleted, created, 201, "none"},
+		"deleted, staged: nothing was written":               {deleted, stagingHandler(nil), 503, "none"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, &idemddb.Options{Now: behind()}, func(w *web) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					test.work(rw, r)
-					_, _, err := w.open(w.db, &idemddb.Options{NoTakeover: true}).Claim(r.Context(), `#["c-1","k"]`, nil)
-					w.equal("it is given up", errors.Is(err, idemddb.ErrFailed), true)
+					test.meanwhile(w)
 				}
 
 				w.equal("status", w.post("k", "{}").StatusCode, test.status)
 				w.equal("entries", len(w.db.Items("ledger")), 0)
-				w.equal("state", w.recordState("k"), "FAILED")
+				w.equal("state", w.recordState("k"), test.state)
+
+				if test.state == "none" {
+					w.logs("outcome=fenced", "level=ERROR")
+
+					return
+				}
+
 				w.refused(w.post("k", "{}"), http.StatusUnprocessableEntity, "key-failed")
 				w.runs(1)
 			})
@@ -108,29 +128,6 @@ func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
 
 // behind returns a clock that is a minute behind those of other workers.
 func behind() func() time.Time { return func() time.Time { return time.Now().Add(-time.Minute) } }
-
-func TestHTTPARecordThatWasDeletedMeanwhile(t *testing.T) {
-	t.Parallel()
-
-	for name, test := range map[string]struct {
-		work   http.HandlerFunc
-		status int
-	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {stagingHandler(nil), 503}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					test.work(rw, r)
-					w.drop(`#["c-1","k"]`)
-				}
-
-				w.equal("status", w.post("k", "{}").StatusCode, test.status)
-				w.equal("entries", len(w.db.Items("ledger")), 0)
-				w.logs("outcome=fenced", "level=ERROR")
-			})
-		})
-	}
-}
 
 func TestHTTPAKeyIsNewAfterItsRetention(t *testing.T) {
 	t.Parallel()
@@ -370,9 +367,9 @@ func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 
 func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, &idemddb.Options{RedeliverUnsent: true}, func(w *web) {
+	bothWebs(t, &broken, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}), nil)
+			w.equal("Stage", announce(r.Context(), events.SQSMessage{}), nil)
 			created(rw, r)
 		}
 
@@ -380,7 +377,7 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 			w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
 		}
 
-		w.logs("outcome=unsent")
+		w.logs("level=ERROR", "outcome=unsent", "the sender panicked: no topic", "stack=", "brokenSender.Send")
 		w.equal("state", w.recordState("k"), "COMPLETED")
 	})
 }

@@ -81,21 +81,6 @@ func TestEachTopicPartitionIsInOrderAndTheLowestFailedOffsetOfEachIsReported(t *
 	})
 }
 
-// Offsets of two topic-partitions are equal all the time: they say nothing about each other.
-func TestRecordsWithOneOffsetInTwoPartitionsAreTwoPiecesOfWork(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	event := kafkaEvent(batch("1 first a"))
-	other := kafkaRecord("a", 1, "second")
-	other.Partition = 1
-	event.Records["a-1"] = []events.KafkaRecord{other}
-
-	read := h.readKafka(noFailure, &lambdawrap.KafkaOptions{})
-	h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
-	h.ran("a first", "a second")
-}
-
 func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T) {
 	t.Parallel()
 
@@ -119,22 +104,6 @@ func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T
 
 		h.equal(name+", failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
 		h.equal(name, h.runs.all(), test.runs)
-	}
-}
-
-func TestClustersThatHaveNoARNAreToldApartByTheirName(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	event := kafkaEvent(batch("0 x a"))
-	event.EventSource, event.EventSourceARN = "SelfManagedKafka", ""
-
-	for _, cluster := range []string{"", "east", "west", "east"} {
-		h.readKafka(noFailure, &lambdawrap.KafkaOptions{Cluster: cluster})(event)
-
-		want := map[bool][]string{true: {"a x"}}[!strings.Contains(h.log.String(), cluster+"\n")]
-		h.equal(cluster, h.runs.all(), want)
-		h.log.WriteString(cluster + "\n")
 	}
 }
 

@@ -117,19 +117,6 @@ func TestAPanicOfASenderIsLoggedWithItsStack(t *testing.T) {
 	h.logs("level=ERROR", "outcome=unsent", "the sender panicked: no topic", "stack=", "brokenSender.Send")
 }
 
-func TestHTTPAPanicOfASenderIsLoggedWithItsStack(t *testing.T) {
-	t.Parallel()
-	webBubble(t, &broken, func(w *web) {
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			w.equal("Stage", announce(r.Context(), events.SQSMessage{}), nil)
-			created(rw, r)
-		}
-
-		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
-		w.logs("level=ERROR", "outcome=unsent", "the sender panicked: no topic", "stack=", "brokenSender.Send")
-	})
-}
-
 // tracedError is an error of the user that has a stack, as many packages of errors make them. It is no panic.
 type tracedError struct{ stack func() []byte }
 
@@ -261,18 +248,6 @@ func TestSDKLogger(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestSDKLoggerPanicsForANilLogger(t *testing.T) {
-	t.Parallel()
-
-	defer func() {
-		if got, want := recover(), "lambdawrap: SDKLogger: logger: must not be nil"; got != want {
-			t.Errorf("got %v, want %v", got, want)
-		}
-	}()
-
-	lambdawrap.SDKLogger(nil)
 }
 
 // codeError is an error that cannot be read through a nil pointer, as most of them are.

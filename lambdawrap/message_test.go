@@ -314,28 +314,12 @@ func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 	})
 }
 
-func TestAHandlerOfValuesCanReadItsMessage(t *testing.T) {
+func TestOutsideOfAHandlerOfOneThereIsNoMessage(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		h.opts.Key = lambdawrap.MessageID
-
-		ids := map[string]int{}
-		function := lambdawrap.SQS(h.store, lambdawrap.JSON(func(ctx context.Context, n int) error {
-			m, ok := lambdawrap.MessageFrom(ctx)
-			h.equal("found", ok, true)
-
-			ids[m.MessageId] = n
-
-			return nil
-		}), h.opts)
-
-		h.answeredIn(time.Minute, function, batch("m0 10", "m1 11"))
-		h.equal("messages", ids, map[string]int{"m0": 10, "m1": 11})
-
 		_, ok := lambdawrap.MessageFrom(h.Context())
 		h.equal("outside of a handler", ok, false)
-	})
-	everyMode(t, func(h *harness) {
+
 		function := h.whole(func(ctx context.Context, _ events.SQSMessage) error {
 			_, ok := lambdawrap.MessageFrom(ctx)
 			h.equal("in Batch", ok, false)

@@ -53,8 +53,16 @@ func (e *theEnd) are(h *harness, want ...lambdawrap.Outcome) {
 	}
 }
 
-func TestOnMessageIsGivenTheOutcomeOfWorkThatIsDone(t *testing.T) {
-	checkOutcomes(t, map[string]outcomeCase{
+// outcomeCase prepares one message and returns its handler. want is the outcome that OnMessage is given.
+type outcomeCase struct {
+	set  func(h *harness) lambdawrap.Handler
+	want lambdawrap.Outcome
+}
+
+func TestOnMessageIsGivenTheOutcomeOfItsMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]outcomeCase{
 		"completed": {func(*harness) lambdawrap.Handler { return succeed }, lambdawrap.OutcomeCompleted},
 		"replayed": {func(h *harness) lambdawrap.Handler {
 			h.heldElsewhere("k0", time.Nanosecond)
@@ -74,11 +82,6 @@ func TestOnMessageIsGivenTheOutcomeOfWorkThatIsDone(t *testing.T) {
 				return nil
 			}
 		}, lambdawrap.OutcomeFenced},
-	})
-}
-
-func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
-	checkOutcomes(t, map[string]outcomeCase{
 		"failed": {func(*harness) lambdawrap.Handler { return failWith(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomeFailed},
 		"refused": {func(h *harness) lambdawrap.Handler {
 			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
@@ -109,11 +112,6 @@ func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
 
 			return succeed
 		}, lambdawrap.OutcomeCorrupt},
-	})
-}
-
-func TestOnMessageIsGivenTheOutcomeOfAMessageThatComesAgain(t *testing.T) {
-	checkOutcomes(t, map[string]outcomeCase{
 		"a key function that fails": {func(h *harness) lambdawrap.Handler {
 			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", errBank }
 
@@ -136,20 +134,7 @@ func TestOnMessageIsGivenTheOutcomeOfAMessageThatComesAgain(t *testing.T) {
 			return succeed
 		}, lambdawrap.OutcomeNoTime},
 		"late": {func(*harness) lambdawrap.Handler { return slowly(time.Minute) }, lambdawrap.OutcomeLate},
-	})
-}
-
-// outcomeCase prepares one message and returns its handler. want is the outcome that OnMessage is given.
-type outcomeCase struct {
-	set  func(h *harness) lambdawrap.Handler
-	want lambdawrap.Outcome
-}
-
-func checkOutcomes(t *testing.T, cases map[string]outcomeCase) {
-	t.Helper()
-	t.Parallel()
-
-	for name, c := range cases {
+	} {
 		for _, w := range wraps {
 			if w.name == "Batch" {
 				w.wrap = (*harness).strict

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -110,6 +111,11 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 		{"lambdawrap: Limited: open: must not be nil", func() { lambdawrap.Limited(nil, lambdawrap.EnvelopeLimits{}) }},
 		{"lambdawrap: Chain: envelopes[0]: must not be nil", func() { lambdawrap.Chain(nil) }},
 		{"lambdawrap: Chain: envelopes[1]: must not be nil", func() { lambdawrap.Chain(lambdawrap.SNS, nil) }},
+		{"lambdawrap: DeadLetterQueue: api: must not be nil", func() { lambdawrap.DeadLetterQueue(nil, queue) }},
+		{"lambdawrap: SDKLogger: logger: must not be nil", func() { lambdawrap.SDKLogger(nil) }},
+		{"lambdawrap: store: must not be nil; check the error of idemddb.New", func() { lambdawrap.HTTP(nil, http.NotFoundHandler(), nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.HTTP(h.store, nil, nil) }},
+		{"lambdawrap: handler: must not be nil", func() { lambdawrap.NewMetrics(io.Discard, "API").MeasureHTTP(nil) }},
 	} {
 		func() {
 			defer func() {

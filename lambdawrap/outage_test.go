@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -287,17 +286,6 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 			}
 		}
 	}
-}
-
-func TestTheRetryTimeOfClaimsIsAnOption(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{ClaimPatience: time.Second}, func(h *harness) {
-		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
-
-		if _, took := h.within(15*time.Minute, h.handle(succeed), numbered(10)); took < 900*time.Millisecond || took > 1500*time.Millisecond {
-			h.Errorf("the invocation ends after %v", took)
-		}
-	})
 }
 
 func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.T) {

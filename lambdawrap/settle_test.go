@@ -33,20 +33,6 @@ func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+record.KeyHash("k1"))
 }
 
-// The key is completed, so its next delivery could only be answered from the record.
-func TestAFailedMessageIsDoneIfAnotherWorkerHasCompletedItsKey(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-		h.equal("completion of the other", h.steal("k").Complete(ctx, nil), nil)
-
-		return errBank
-	})
-	h.expect(function, batch("m1 k"), nil, []string{"m1"})
-	h.logs("level=ERROR", "outcome=fenced", "comesBack=false")
-}
-
 func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	t.Parallel()
 
@@ -57,6 +43,9 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 		kind   idemddb.Kind
 	}{
 		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.KindFenced},
+		{"the other completed, and this one fails: done", func(h *harness, c *idemddb.Claim) error {
+			return errors.Join(c.Complete(h.Context(), nil), errBank)
+		}, nil, idemddb.KindFenced},
 		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.KindFenced},
 		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.KindFenced},
 		{"the record was deleted: done, and not created anew", func(h *harness, _ *idemddb.Claim) error {
@@ -86,7 +75,7 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 			h.expect(function, batch("m1 k"), c.failed, []string{"m1"})
 			h.equal("event", last, c.kind)
 
-			h.logs("level=ERROR", "outcome=fenced")
+			h.logs("level=ERROR", "outcome=fenced", fmt.Sprint("comesBack=", c.failed != nil))
 		})
 	}
 }
@@ -280,21 +269,6 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	})
 }
 
-func TestAMessageWhoseHandlerIgnoresARefusedEffectComesBack(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	careless := func(ctx context.Context, _ events.SQSMessage) error {
-		c, _ := idemddb.FromContext(ctx)
-		_ = errors.Join(stageRefused(ctx, nil), c.Complete(ctx, nil))
-
-		return nil
-	}
-
-	h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
-	h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=released")
-}
-
 // An answer of 4xx may say why: it is kept as any other.
 func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
 	t.Parallel()
@@ -335,20 +309,5 @@ func TestHTTPARefusalAfterAnErrorOfStageWritesNothingOfWhatWasStaged(t *testing.
 		w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
 		w.equal("entries", len(w.db.Items("ledger")), 0)
 		w.equal("record", w.recordState("k"), "COMPLETED")
-	})
-}
-
-func TestFuncIsNotDoneIfItsHandlerIgnoresAnErrorOfStage(t *testing.T) {
-	t.Parallel()
-	everyFunc(t, func(f *funcHarness) {
-		function := f.wrap(staging(func(ctx context.Context, _ order) (paid, error) {
-			_ = stageTooMuch(ctx)
-
-			return paid{}, nil
-		}))
-
-		_, err := function(f.Context(), order{"o-1", 1})
-		f.fails(err, idemddb.ErrNotStaged)
-		f.equal("committed", f.counted("o-1"), "")
 	})
 }
