@@ -37,13 +37,3 @@ func TestASealedRecordSaysSoAndShowsNoResult(t *testing.T) {
 		}
 	})
 }
-
-func TestARecordThatIsNotSealedDoesNotSaySo(t *testing.T) {
-	onEachEngine(t, idemddb.Options{}, func(d *desk) {
-		d.announce("k")
-
-		if v := d.look("k"); v.ResultSealed || v.Messages[0].Sealed {
-			d.t.Errorf("got %+v", v)
-		}
-	})
-}

@@ -268,65 +268,6 @@ func TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards(t *testing.T) {
 	})
 }
 
-// The relay is deployed with more partitions first, then one worker after the other, as docs/outbox.md says. Old and new workers
-// commit all the time, the relay sweeps meanwhile, and each message fails at first. None is lost.
-func TestEveryMessageArrivesWhileTheNumberOfShardsIsRaised(t *testing.T) {
-	t.Parallel()
-	eachSweep(t, func(a *account, index string) {
-		const (
-			workers = 4
-			old     = 16
-			raised  = 64
-		)
-
-		tried, bodies := map[string]bool{}, []string{}
-		a.answer = func(m idemddb.Message) error {
-			defer func() { tried[m.Body] = true }()
-
-			if !tried[m.Body] {
-				return errors.New("down")
-			}
-
-			return nil
-		}
-
-		shards := func(isRaised bool) int {
-			if isRaised {
-				return raised
-			}
-
-			return old
-		}
-
-		for step := range 30 {
-			for worker := range workers {
-				body := fmt.Sprint(step, "/", worker)
-				bodies = append(bodies, body)
-				a.shards = shards(step > 10+4*worker)
-				a.commit("payments", "k-"+body, body)
-			}
-
-			a.Advance(2 * time.Minute)
-
-			if step%3 == 0 { // an error: some messages are tried for the first time
-				a.shards = shards(step > 6)
-				_, _ = outbox.Sweep(a.Context(), a.store("payments", index, true), a)
-			}
-		}
-
-		a.shards = raised
-		_, _ = outbox.Sweep(a.Context(), a.store("payments", index, true), a) // the last try of the last steps
-
-		if report := a.sweep(a.store("payments", index, true)); report.Left != 0 {
-			a.Errorf("got %+v, want none left", report)
-		}
-
-		for _, body := range bodies {
-			a.arrived(body)
-		}
-	})
-}
-
 // Six days without a sweep, with Time to Live at work all the time: every message arrives.
 func TestAfterSixDaysEveryMessageArrives(t *testing.T) {
 	t.Parallel()
@@ -426,42 +367,6 @@ func TestAfterEightDaysMessagesAreParked(t *testing.T) {
 
 		if parked != 20 {
 			a.Errorf("%d events", parked)
-		}
-	})
-}
-
-func TestSendersThatAreDownForAWhile(t *testing.T) {
-	t.Parallel()
-	eachSweep(t, func(a *account, index string) {
-		s := a.store("payments", index, true)
-		down := errors.New("down")
-		calls := 0
-		a.answer = func(idemddb.Message) error {
-			if calls++; calls%3 == 0 {
-				return nil
-			}
-
-			return down
-		}
-
-		for i := range 10 {
-			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i), fmt.Sprint("n", i))
-		}
-
-		for range 20 {
-			a.Advance(time.Minute)
-
-			report, err := outbox.Sweep(a.Context(), s, a)
-			if (report.Left > 0) != errors.Is(err, down) {
-				a.Errorf("got %+v, %v", report, err)
-			}
-
-			a.Expire()
-		}
-
-		for i := range 10 {
-			a.arrived(fmt.Sprint("m", i))
-			a.arrived(fmt.Sprint("n", i))
 		}
 	})
 }
