@@ -51,32 +51,6 @@ func (f *fixture) isShared(want bool, events int) {
 
 var tenSingle = slices.Repeat([]string{"UpdateItem"}, 10)
 
-func TestDeniedAndUnsupportedSharedRequestsAreReplacedBySingleOnes(t *testing.T) {
-	t.Parallel()
-
-	for _, code := range []string{"AccessDeniedException", "UnknownOperationException"} {
-		t.Run(code, func(t *testing.T) {
-			t.Parallel()
-			refusingBubble(t, code, func(f *fixture, r *refusal) {
-				var claims []*idemddb.Claim
-
-				f.takes(0, func() { claims = won(f.T, f.claimAll(10, false)) })
-				f.want(tenSingle...)
-				f.complete(claims...)
-				f.want(tenSingle...)
-				f.isShared(false, 1)
-
-				if n := r.calls.Load(); n != 1 {
-					f.Errorf("%d shared requests, want 1", n)
-				}
-
-				f.replayed(10)
-				f.isIdle()
-			})
-		})
-	}
-}
-
 // The role may be given the right meanwhile, as while a deployment propagates.
 func TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
@@ -106,22 +80,33 @@ func TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes(t *testing.T)
 	})
 }
 
-// Another request may succeed.
-func TestASharedRequestThatIsRefusedForAnotherReasonIsReplacedOnce(t *testing.T) {
+// Another request may succeed, unless this one is denied or not supported.
+func TestASharedRequestThatIsRefusedIsReplacedBySingleOnes(t *testing.T) {
 	t.Parallel()
 
-	for _, code := range []string{"ValidationException", "ExpiredTokenException", "ResourceNotFoundException", "SomethingNew"} {
+	for code, isShared := range map[string]bool{
+		"AccessDeniedException": false, "UnknownOperationException": false,
+		"ValidationException": true, "ExpiredTokenException": true, "ResourceNotFoundException": true, "SomethingNew": true,
+	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			refusingBubble(t, code, func(f *fixture, r *refusal) {
 				var claims []*idemddb.Claim
 
 				f.takes(0, func() { claims = won(f.T, f.claimAll(10, false)) })
+				f.want(tenSingle...)
 				f.takes(0, func() { f.complete(claims...) })
-				f.isShared(true, 0)
+				f.want(tenSingle...)
 
-				if n := r.calls.Load(); n != 2 {
-					f.Errorf("%d shared requests, want 2", n)
+				calls, events := int64(1), 1 // from then on no request is shared, and one event says so
+				if isShared {
+					calls, events = 2, 0
+				}
+
+				f.isShared(isShared, events)
+
+				if n := r.calls.Load(); n != calls {
+					f.Errorf("%d shared requests, want %d", n, calls)
 				}
 
 				f.replayed(10)

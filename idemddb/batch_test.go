@@ -39,43 +39,22 @@ func TestWritesAtOnceAreOneRequest(t *testing.T) {
 	}
 }
 
-func TestARenewalDoesNotEndTheMembershipOfItsClaim(t *testing.T) {
+func TestAClaimLeavesItsBatchWithItsFirstSettlement(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(2)
+		claims := f.claims(4)
 		<-time.After(time.Second)
 
-		f.takes(linger, func() { must(f, claims[0].Extend(f.Context())) })
-		f.takes(linger, func() { f.complete(claims[1]) }) // claims[0] is still open
-		f.takes(0, func() { f.complete(claims[0]) })
-	})
-}
-
-func TestAClaimThatIsSettledTwiceLeavesTheBatchOnce(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
+		f.takes(linger, func() { must(f, claims[0].Extend(f.Context())) }) // this is none
+		f.takes(linger, func() { is(f, claims[1].Complete(f.Context(), make([]byte, 6_500_000)), idemddb.ErrTooLarge) })
 
 		for range 3 {
-			f.complete(claims[0])
+			f.complete(claims[2])
 		}
 
-		f.takes(linger, func() { f.complete(claims[1]) }) // claims[2] is still open
-		f.takes(0, func() { f.complete(claims[2]) })
+		f.takes(linger, func() { f.complete(claims[3]) }) // claims[0] is still open
+		f.takes(0, func() { f.complete(claims[0]) })
 		f.isIdle()
-	})
-}
-
-func TestAResultThatIsTooLargeSettlesItsClaim(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(2)
-		f.takes(linger, func() { is(f, claims[0].Complete(f.Context(), make([]byte, 6_500_000)), idemddb.ErrTooLarge) })
-		f.takes(0, func() { f.complete(claims[1]) })
-
-		if rec := replay(f.T, f.store, "0"); !rec.ResultOmitted {
-			f.Errorf("got %+v, want a record without its result", rec)
-		}
 	})
 }
 

@@ -13,34 +13,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
-func TestWorkLongerThanItsLeaseKeepsTheKey(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, &idemddb.Options{Lease: 10 * time.Second})
-		c := claim(t, s, "k")
-		_, stop := c.Keep(t.Context())
-
-		for range 12 {
-			time.Sleep(7 * time.Second) // this moves the bubble's clock
-
-			if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
-				t.Fatalf("got %v, want in progress", err)
-			}
-		}
-
-		stop()
-
-		must(t, c.Complete(t.Context(), nil))
-
-		db.ResetRequests()
-		time.Sleep(time.Hour)
-
-		if n := len(db.Requests()); n != 0 {
-			t.Errorf("%d requests after stop", n)
-		}
-	})
-}
-
 func TestALostClaimCancelsTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

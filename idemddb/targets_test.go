@@ -69,27 +69,6 @@ func TestAMessageToATargetThatIsNotNamedIsRefused(t *testing.T) {
 
 func accepted(ms []idemddb.Message) []error { return make([]error, len(ms)) }
 
-// Another process sends to a target whose Sender is nil.
-func TestAMessageToATargetOfAnotherProcessIsLeftToIt(t *testing.T) {
-	t.Parallel()
-
-	s, db, events := observed(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": nil}})
-
-	for call, err := range staged(t, s, oneMessage) {
-		if err != nil {
-			t.Errorf("%s: %v", call, err)
-		}
-	}
-
-	if it := recordOf(db, "commit"); it["outbox"] == nil {
-		t.Errorf("the record has no message:%s", show(it))
-	}
-
-	if n := events.count(idemddb.KindUnsent); n != 2 { // Commit and CompleteWith
-		t.Errorf("%d events, want one for each message", n)
-	}
-}
-
 // Without a record, no other process would find the message.
 func TestADisabledStoreRefusesMessagesThatItCannotSend(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "true")
