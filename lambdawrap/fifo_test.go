@@ -97,43 +97,34 @@ func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
 	})
 }
 
-func TestOneKeyInTwoFIFOGroupsRunsOnce(t *testing.T) {
-	t.Parallel()
-
-	for _, workers := range []int{1, 4} {
-		synctest.Test(t, func(t *testing.T) {
-			h := newHarness(t, nil)
-			h.opts.Workers = workers
-			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.MessageId == "m1" {
-					time.Sleep(time.Second) // m3 would meet its claim if it did not wait
-				}
-
-				return nil
-			})
-			h.check(function, batch("m1 x a", "m2 y b", "m3 x b", "m4 z a"), nil, []string{"m1", "m2", "m4"})
-			h.ordered("m1", "m4")
-		})
-	}
-}
-
 // Both messages end as the work of the key does, which runs once, also if it fails: m3 is not work of its own.
 func TestOneKeyInTwoFIFOGroupsFailsOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		h.opts.Workers = 4
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.MessageId == "m2" {
-				return nil
-			}
 
-			time.Sleep(time.Second)
+	for cause, want := range map[error][2][]string{ // what fails, and what runs
+		nil: {nil, {"m1", "m2", "m4"}}, errBank: {{"m1", "m3", "m4"}, {"m1", "m2"}},
+	} {
+		for _, workers := range []int{1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHarness(t, nil)
+				h.opts.Workers = workers
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+					if m.MessageId != "m1" {
+						return nil
+					}
 
-			return errBank
-		})
-		h.check(function, batch("m1 x a", "m2 y b", "m3 x b"), []string{"m1", "m3"}, []string{"m1", "m2"})
-	})
+					time.Sleep(time.Second) // m3 would meet its claim if it did not wait
+
+					return cause
+				})
+				h.check(function, batch("m1 x a", "m2 y b", "m3 x b", "m4 z a"), want[0], want[1])
+
+				if cause == nil {
+					h.ordered("m1", "m4")
+				}
+			})
+		}
+	}
 }
 
 func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,8 +140,9 @@ func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
 					h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { panic("asked for a key") }
 				}
 
+				queue := h.hiding(nil)
 				function := way.wrap(h, failing(always(), "bad"))
-				event := batch("m1 k1", "m2 k1", "m3 bad")
+				event := deliveredFor(batch("m1 k1", "m2 k1", "m3 bad"), 1)
 
 				if on {
 					h.check(function, event, []string{"m3"}, []string{"m1", "m3"})
@@ -152,6 +154,10 @@ func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
 
 				for range 2 {
 					h.check(function, event, []string{"m3"}, []string{"m1", "m2", "m3"})
+				}
+
+				if seconds := queue.of("m3"); len(queue.seconds) != 1 || len(seconds) != 2 || slices.Min(seconds) < 1 || slices.Max(seconds) > 2 {
+					t.Errorf("hidden: %v, want what failed, each time for 1 to 2 s", queue.seconds)
 				}
 
 				if way.name != "Batch" { // a FIFO group still stops at its failure

@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -211,20 +210,6 @@ func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 
 				h.equal("hidden", len(queue.seconds), 0)
 			})
-		})
-	}
-}
-
-func TestSwitchedOffFailuresAreStillHidden(t *testing.T) {
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Setenv("IDEMDDB_DISABLED", "1")
-
-			h := newHarness(t, &idemddb.Options{})
-			queue := h.hiding(nil)
-			h.check(way.wrap(h, failing(always(), "k0")), deliveredFor(numbered(2), 1), []string{"m0"}, []string{"m0", "m1"})
-			h.hidden(queue, "m0", 1, 2)
-			h.equal("others", len(queue.seconds), 1)
 		})
 	}
 }
