@@ -88,13 +88,14 @@ func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T
 		change func(*events.KafkaEvent)
 		runs   []string
 	}{
-		"the same event":          {func(*events.KafkaEvent) {}, nil},
-		"other brokers":           {func(e *events.KafkaEvent) { e.BootstrapServers = "b-7:9092,b-8:9092" }, nil},
-		"the topic is made again": {func(e *events.KafkaEvent) { e.Records["a-0"][0].Timestamp.Time = time.UnixMilli(1_800_000_000_000) }, []string{"a x"}},
-		"another cluster":         {func(e *events.KafkaEvent) { e.EventSourceARN += "5" }, []string{"a x"}},
-		"another partition":       {func(e *events.KafkaEvent) { e.Records["a-0"][0].Partition = 1 }, []string{"a x"}},
-		"another topic":           {func(e *events.KafkaEvent) { e.Records["a-0"][0].Topic = "z" }, []string{"z x"}},
-		"another offset":          {func(e *events.KafkaEvent) { e.Records["a-0"][0].Offset = 1 }, []string{"a x"}},
+		"the same event":           {func(*events.KafkaEvent) {}, nil},
+		"other brokers":            {func(e *events.KafkaEvent) { e.BootstrapServers = "b-7:9092,b-8:9092" }, nil},
+		"the topic is made again":  {func(e *events.KafkaEvent) { e.Records["a-0"][0].Timestamp.Time = time.UnixMilli(1_800_000_000_000) }, []string{"a x"}},
+		"a cluster without an ARN": {func(e *events.KafkaEvent) { e.EventSource, e.EventSourceARN = "SelfManagedKafka", "" }, []string{"a x"}},
+		"another cluster":          {func(e *events.KafkaEvent) { e.EventSourceARN += "5" }, []string{"a x"}},
+		"another partition":        {func(e *events.KafkaEvent) { e.Records["a-0"][0].Partition = 1 }, []string{"a x"}},
+		"another topic":            {func(e *events.KafkaEvent) { e.Records["a-0"][0].Topic = "z" }, []string{"z x"}},
+		"another offset":           {func(e *events.KafkaEvent) { e.Records["a-0"][0].Offset = 1 }, []string{"a x"}},
 	} {
 		h := newHarness(t, nil)
 		read := h.readKafka(noFailure, &lambdawrap.KafkaOptions{})
