@@ -89,7 +89,8 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 		return
 	}
 
-	a.conclude(a.Answer) // never a claim: Read takes a record of its own first
+	a.conclude(a.Answer)
+	a.claim = nil // not even for an answer that shows another record: reject would end the key for good
 	a.follow(ctx, p, r.rejectAnew)
 }
 

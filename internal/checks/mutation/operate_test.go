@@ -209,7 +209,7 @@ var operateMutants = []mutant{
 		file: "idemddb/operate/change.go",
 		old:  `case strings.TrimSpace(said.text) == "":`,
 		new:  `case false:`,
-		pkg:  "idemddb/operate", run: "TestAChangeThatIsNotPossibleSaysWhy/in_memory",
+		pkg:  "idemddb/operate", run: "TestAWrongChangeIsAMisuseAndWritesNothing/in_memory",
 	},
 	{
 		why:  "a list reads on when its budget is used up",
