@@ -22,8 +22,8 @@ import (
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing committed (ErrFailed may have written FAILED, as with Claim; see
 // [EffectError].Unknown); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrBadEffects, also for a client that
-// is no [Transactor] and for an Options.Retention below one hour, and the error of Options.Codec for a message, with nothing sent;
-// and ErrUncommitted (perhaps written, perhaps not: the record decides).
+// is no [Transactor] and for an Options.Retention below one hour, and the error of Options.Codec for a message, with nothing
+// sent; and ErrUncommitted (perhaps written, perhaps not: the record decides).
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 

@@ -275,8 +275,8 @@ const (
 	maxFingerprint = 64
 )
 
-// room returns how many bytes a result may have at most, so that the record with it and with these messages fits into an item, and
-// into a transaction with these effects.
+// room returns how many bytes a result may have at most, so that the record with it and with these messages fits into an item,
+// and into a transaction with these effects.
 func (s *Store) room(partition string, e effects) int {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))

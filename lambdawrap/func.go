@@ -191,9 +191,9 @@ func (r *funcRun[In, Out]) outcomeOf(err error) Outcome {
 	}
 }
 
-// ending returns how the work of the invocation ended. Do returns an error in place of the Ending of its work, so the kind is read
-// from that. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation: it
-// may be one of another key, by a Do inside of the handler.
+// ending returns how the work of the invocation ended. Do returns an error in place of the Ending of its work, so the kind is
+// read from that. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation:
+// it may be one of another key, by a Do inside of the handler.
 func (r *funcRun[In, Out]) ending(err error) idemddb.Ending {
 	kind := idemddb.Kind("")
 	if err != nil && r.ofHandler == nil {

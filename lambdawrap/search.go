@@ -304,7 +304,8 @@ func (s *search) await() {
 	}
 }
 
-// conclude ends the search for the key of a message. If the key is not known, the message has none. ctx is that of the invocation.
+// conclude ends the search for the key of a message. If the key is not known, the message has none. ctx is that of the
+// invocation.
 func (s *search) conclude(ctx context.Context, m *message) {
 	s.mu.Lock()
 	isNew := s.begins(m)

@@ -34,7 +34,8 @@ func SQS(
 	return w.serve(nil)
 }
 
-// serve returns the function for lambda.Start. whole works on all messages of an event; nil means that each is worked on by itself.
+// serve returns the function for lambda.Start. whole works on all messages of an event; nil means that each is worked on by
+// itself.
 func (w *wrapper) serve(
 	whole func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {

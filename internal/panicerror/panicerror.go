@@ -118,8 +118,8 @@ type noError struct{ error }
 
 var errNone error = &noError{}
 
-// IsNil reports whether what the user gave is nil. A nil pointer or function inside an interface counts, too: it is a variable that
-// was never set, and would panic at its first use.
+// IsNil reports whether what the user gave is nil. A nil pointer or function inside an interface counts, too: it is a variable
+// that was never set, and would panic at its first use.
 func IsNil(given any) bool {
 	v := reflect.ValueOf(given)
 
