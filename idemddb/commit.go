@@ -21,8 +21,8 @@ import (
 // and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing committed (ErrFailed may have written FAILED, as with Claim; see
-// [EffectError].Unknown); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrBadEffects, also for a client that
-// is no [Transactor] and for an Options.Retention below one hour, and the error of Options.Codec for a message, with nothing
+// [EffectError].Unknown); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrBadEffects, also for a client
+// that is no [Transactor] and for an Options.Retention below one hour, and the error of Options.Codec for a message, with nothing
 // sent; and ErrUncommitted (perhaps written, perhaps not: the record decides).
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
