@@ -32,7 +32,8 @@ const (
 	KindSent          Kind = "sent"           // all messages of a completed record are sent
 	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
-	KindUnshared      Kind = "unshared"       // requests are not shared, or records not read before transactions, for five minutes; see Err
+	KindReadsDenied   Kind = "reads_denied"   // records are not read before transactions for five minutes, so that a saving is missing; Err says why
+	KindUnshared      Kind = "unshared"       // requests are not shared: for five minutes, or for good if New emits it; Err says why
 
 	// KindPanicked: Options.Trace panicked, and the claim goes on without it; or a renewal did, and its work is cancelled. See Err.
 	KindPanicked Kind = "panicked"

@@ -92,3 +92,50 @@ func Example_wrapper() {
 	// job-3 goes to the dead letters
 	// forget: true
 }
+
+// There was no time left to begin the work: it is given back, and does not count as an attempt.
+func ExampleWork_GiveBack() {
+	ctx := context.Background()
+	store, _ := inMemory(nil)
+
+	work, _ := store.Begin(ctx, "job-1", nil)
+	fmt.Println(work.GiveBack(ctx))
+
+	work, _ = store.Begin(ctx, "job-1", nil)
+	fmt.Println("attempt", work.Claim().Attempt())
+	// Output:
+	// <nil>
+	// attempt 1
+}
+
+// The handler has not returned in time, and may still run: nobody else begins its work until stop is called and its lease is over.
+func ExampleWork_Abandon() {
+	ctx := context.Background()
+	store, _ := inMemory(nil)
+
+	work, _ := store.Begin(ctx, "job-1", nil)
+	handler := work.Context(ctx)
+
+	stop, err := work.Abandon(ctx)
+	defer stop()
+
+	_, ending := store.Begin(ctx, "job-1", nil)
+	fmt.Println(err, ending.Kind)
+	fmt.Println(errors.Is(idemddb.Stage(handler, idemddb.Effects{}), idemddb.ErrFenced))
+	// Output:
+	// <nil> in_progress
+	// true
+}
+
+// A handler that ignores the error of Stage would lose its message. StageErr lets a wrapper report that to its caller by itself.
+func ExampleWork_StageErr() {
+	ctx := context.Background()
+	store, _ := inMemory(nil)
+
+	work, _ := store.Begin(ctx, "job-1", nil)
+	_ = idemddb.Stage(work.Context(ctx), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "paid"}}})
+
+	fmt.Println(len(work.Staged().Messages), errors.Is(work.StageErr(), idemddb.ErrNotStaged))
+	// Output:
+	// 0 true
+}

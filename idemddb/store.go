@@ -229,7 +229,7 @@ func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
 }
 
 func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
-	s.observeQuiet(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
+	s.observeQuiet(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
 // retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction

@@ -41,6 +41,7 @@ var lineMetrics = []lineMetric{
 	{name: "Unsent", kinds: []idemddb.Kind{idemddb.KindUnsent}},
 	{name: "Parked", kinds: []idemddb.Kind{idemddb.KindParked}},
 	{name: "Retried", kinds: []idemddb.Kind{idemddb.KindRetried}},
+	{name: "ReadsDenied", kinds: []idemddb.Kind{idemddb.KindReadsDenied}},
 	{name: "Unshared", kinds: []idemddb.Kind{idemddb.KindUnshared}},
 	{name: "Panicked", kinds: []idemddb.Kind{idemddb.KindPanicked}},
 	{name: "Permanent", outcomes: []Outcome{OutcomeFailed, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},

@@ -306,5 +306,6 @@ func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
 	}
 
 	h.check(h.handle(failWith(closed{errBank})), numbered(3), nil, []string{"m1", "m2"})
+	h.logs("outcome=no_key") // it has no record that says failed
 	h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m0 true", "m1 true", "m2 true"})
 }

@@ -176,7 +176,9 @@ func (w *wrapper) logNote(ctx context.Context, n note, about ...slog.Attr) {
 	case kind == idemddb.KindPanicked:
 		level, text = slog.LevelError, "Options.Trace panicked, and the claim goes on; or the renewal of the lease did, and the work is cancelled"
 	case kind == idemddb.KindUnshared:
-		level, text = slog.LevelWarn, "requests are not shared from now on, or records are not read before their transaction"
+		level, text = slog.LevelWarn, "requests are not shared from now on"
+	case kind == idemddb.KindReadsDenied:
+		level, text = slog.LevelWarn, "records are not read before their transaction from now on"
 	case errors.Is(n.err, idemddb.ErrNoSender): // as Options.Senders says
 		level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 	}

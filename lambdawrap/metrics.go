@@ -49,7 +49,8 @@ import (
 //	Unsent         messages of completed records that are not sent yet; outbox.Sweep or a redelivery sends them
 //	Parked         messages that can never be sent: alarm on it
 //	Retried        requests that were sent again
-//	Unshared       times that requests could not be shared, or that the reads before transactions were denied
+//	ReadsDenied    times that the reads before transactions were denied
+//	Unshared       times that requests could not be shared
 //	Panicked       panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
 //	Permanent      messages that can never succeed, whether DeadLetter took them or not
 //	DeadLetters    messages that DeadLetter took

@@ -120,9 +120,9 @@ type Options struct {
 	Workers int
 }
 
-// VisibilityAPI is what Options.Visibility needs of SQS; *sqs.Client fits. With it, a message that is reported failed comes
-// back when there may be work for it, and not only when the queue's visibility time-out is over: when the lease of the other
-// worker ends that holds its key, or else after a pause that doubles with each delivery, from 1 to 2 s up to 7.5 to 15 min.
+// VisibilityAPI is what Options.Visibility needs of SQS; *sqs.Client fits. With it, a message that is reported failed comes back
+// when there may be work for it, and not only when the queue's visibility time-out is over: when the lease of the worker that
+// holds its key ends, or else after a pause that doubles with each delivery, from 1 to 2 s up to 7.5 to 15 min.
 //
 // It costs one SQS request for each failed message, and the function needs sqs:ChangeMessageVisibility on its queue, which
 // AWSLambdaSQSQueueExecutionRole does not grant. A request that fails is logged and changes nothing: the message comes back after

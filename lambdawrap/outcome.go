@@ -84,10 +84,8 @@ func noKeyOutcome(err error) outcome {
 		return outcome{name: OutcomeEmpty, err: err, done: true}
 	case errors.Is(err, errNoKeyInTime):
 		return outcome{name: OutcomeNoTime, err: err}
-	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
+	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey), panicerror.IsPermanent(err):
 		return outcome{name: OutcomeNoKey, err: err, permanent: true}
-	case panicerror.IsPermanent(err):
-		return outcome{name: OutcomeFailed, err: err, permanent: true}
 	default:
 		return outcome{name: OutcomeReleased, err: err}
 	}

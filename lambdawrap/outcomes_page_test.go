@@ -61,7 +61,7 @@ func TestThePageOfOutcomesIsTheCode(t *testing.T) {
 	}
 
 	for name, level := range map[idemddb.Kind]string{ // lines that do not say how a message ended
-		idemddb.KindTakeover: "WARN", idemddb.KindParked: "ERROR", idemddb.KindPanicked: "ERROR", idemddb.KindUnshared: "WARN",
+		idemddb.KindTakeover: "WARN", idemddb.KindParked: "ERROR", idemddb.KindPanicked: "ERROR", idemddb.KindUnshared: "WARN", idemddb.KindReadsDenied: "WARN",
 	} {
 		w := want[string(name)]
 		w.Level = level

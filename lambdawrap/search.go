@@ -219,11 +219,7 @@ func (s *search) find(starting context.Context, m *message) {
 
 // callOpen calls the user's function that opens the envelope of a message, and those for the keys of what stands in it.
 func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanicError(p)
-		}
-	}()
+	defer catch(&err)
 
 	return s.openEnvelope(ctx, m)
 }

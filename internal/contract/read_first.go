@@ -165,7 +165,7 @@ var readCases = []testCase{
 
 		s, e, _ := h.onceMet("", faultsOfReads["denied"], func(o *idemddb.Options) {
 			o.Observe = func(_ context.Context, event idemddb.Event) {
-				if event.Kind == idemddb.KindUnshared {
+				if event.Kind == idemddb.KindReadsDenied {
 					told.Add(1)
 				}
 			}

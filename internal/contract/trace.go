@@ -133,7 +133,7 @@ var traceCases = []testCase{
 			o.Cache = 10
 			o.Trace = func(context.Context) string { asked++; return "run" }
 			o.Observe = func(_ context.Context, e idemddb.Event) {
-				if e.Kind != idemddb.KindRetried && e.Kind != idemddb.KindUnshared {
+				if e.Kind != idemddb.KindRetried && e.Kind != idemddb.KindUnshared && e.Kind != idemddb.KindReadsDenied {
 					events = append(events, string(e.Kind)+" "+e.Trace)
 				}
 			}

@@ -30,8 +30,8 @@ type Config struct {
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
 
-	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not
-	// shared, or the records of a transaction not read first, from now on. The error says why.
+	// The goroutine of a write's caller calls these, with its context and key: before each further try, after a conflict, and when
+	// requests are not shared, or the records of a transaction not read first, from now on. The error says why.
 	Retried  func(ctx context.Context, key string, err error)
 	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Unshared func(ctx context.Context, key string, err error)

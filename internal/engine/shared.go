@@ -78,8 +78,8 @@ func sharedOf(f *planner.Flight) *shared {
 	return s
 }
 
-// run sends the request, once. If the client panics or ends the goroutine, nobody knows what was written. Then, and if the code
-// of the user panics that builds a statement, the writes go on alone, where a panic is their callers'.
+// run sends the request, once. If the client panics or ends the goroutine, nobody knows what was written. Then, and if user code
+// panics while it builds a statement, each write is sent alone, and a panic there reaches its caller.
 func (s *shared) run(ctx context.Context) {
 	isSent, isRead := false, false
 
