@@ -1,7 +1,6 @@
 package idemddb
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -322,31 +321,6 @@ func (c *Claim) endMembership() bool {
 }
 
 var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}
-
-func sameResult(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberB:
-		b, ok := b.(*types.AttributeValueMemberB)
-
-		return ok && bytes.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberM:
-		mine, isSealed := record.ResultIn(a)
-		if other, _ := record.ResultIn(b); isSealed {
-			return sameResult(mine, other)
-		}
-
-		kept, _ := record.KeptResultOf(a)
-		other, _ := record.KeptResultOf(b)
-
-		return kept.Name == other.Name
-	case *types.AttributeValueMemberNULL:
-		_, ok := b.(*types.AttributeValueMemberNULL)
-
-		return ok
-	default:
-		return b == nil
-	}
-}
 
 // endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the
 // key. But what was staged has happened only if it is committed.

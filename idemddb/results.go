@@ -270,3 +270,28 @@ func (k *keeper) isSame(ctx context.Context, partition string, stored types.Attr
 
 	return k.read(ctx, &rec, partition, stored) == nil && !rec.ResultOmitted && bytes.Equal(rec.Result, result)
 }
+
+func sameResult(a, b types.AttributeValue) bool {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberB:
+		b, ok := b.(*types.AttributeValueMemberB)
+
+		return ok && bytes.Equal(a.Value, b.Value)
+	case *types.AttributeValueMemberM:
+		mine, isSealed := record.ResultIn(a)
+		if other, _ := record.ResultIn(b); isSealed {
+			return sameResult(mine, other)
+		}
+
+		kept, _ := record.KeptResultOf(a)
+		other, _ := record.KeptResultOf(b)
+
+		return kept.Name == other.Name
+	case *types.AttributeValueMemberNULL:
+		_, ok := b.(*types.AttributeValueMemberNULL)
+
+		return ok
+	default:
+		return b == nil
+	}
+}

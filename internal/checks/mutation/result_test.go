@@ -181,7 +181,7 @@ var resultMutants = []mutant{
 	},
 	{
 		why:  "a completion with a large result is not recognised when it is seen again",
-		file: "idemddb/complete.go",
+		file: "idemddb/results.go",
 		old:  `return kept.Name == other.Name`,
 		new:  `return kept.Name != other.Name`,
 		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised",
