@@ -133,9 +133,9 @@ func ExampleWork_StageErr() {
 	store, _ := inMemory(nil)
 
 	work, _ := store.Begin(ctx, "job-1", nil)
-	_ = idemddb.Stage(work.Context(ctx), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "paid"}}})
+	refused := idemddb.Stage(work.Context(ctx), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "paid"}}})
 
-	fmt.Println(len(work.Staged().Messages), errors.Is(work.StageErr(), idemddb.ErrNotStaged))
+	fmt.Println(errors.Is(refused, idemddb.ErrBadEffects), len(work.Staged().Messages), errors.Is(work.StageErr(), idemddb.ErrNotStaged))
 	// Output:
-	// 0 true
+	// true 0 true
 }
