@@ -266,25 +266,6 @@ func TestDoReplaysACallThatStumblesOverItsOwnFirstRun(t *testing.T) {
 	})
 }
 
-func TestDoDemandsThatOptimisticWorkStages(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{MaxAttempts: 3}, func(f *fixture) {
-		_, err := f.do(optimistic, func(context.Context) (string, error) { return "", nil })
-		is(f, err, idemddb.ErrNotStaged)
-
-		if it := recordOf(f.db, "k"); textOf(it, "st") != "INPROGRESS" || numberOf(f, it, "att") != 1 {
-			f.Errorf("the record is%s", show(it))
-		}
-
-		got, err := f.do(optimistic, staging("", idemddb.Effects{}))
-		must(f, err)
-
-		if textOf(recordOf(f.db, "k"), "st") != "COMPLETED" || got != "" {
-			f.Error("Stage of nothing is not enough")
-		}
-	})
-}
-
 func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

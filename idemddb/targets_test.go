@@ -173,17 +173,6 @@ func TestWithoutASweepTheCallerIsToldOfAParkedMessage(t *testing.T) {
 	}
 }
 
-// The completing process sends them just now.
-func TestADuplicateOfAYoungRecordIsNoEventOfItsMessages(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _, events := observed(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": nil}})
-		must(t, claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage))
-		replay(t, s, "k")
-		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindReplayed)
-	})
-}
-
 // A nil pointer is a variable that was never set: as a Sender of another process it would hide that.
 func TestASenderThatIsANilPointerIsAnError(t *testing.T) {
 	t.Parallel()
