@@ -28,7 +28,7 @@ type wrapper struct {
 	reserve       time.Duration
 	workers       int
 	disabled      bool
-	hasOneHandler bool  // for all messages of an event
+	hasOneHandler bool  // one handler works on all messages of an event
 	invalid       error // what is wrong with the options; answered to every invocation, so that no message is lost
 
 	durations     durations // of the handlers that succeeded

@@ -306,7 +306,7 @@ func (p *Planner) open() []*Write {
 }
 
 // isNarrow reports whether the writes that wait in a lane may touch few hot items at a time. Before the first conflict no item is
-// hot, and isNarrow saves the look at those of each write.
+// hot, so the items of the writes need not be looked at.
 func (p *Planner) isNarrow(lane int) bool {
 	return lane == transactions && p.gate.most > 0 && len(p.groups[lane]) > 0
 }
