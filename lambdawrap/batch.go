@@ -39,7 +39,6 @@ func Batch(
 	}
 
 	w := newWrapper(store, opts, "Options")
-	w.hasOneHandler = true
 
 	if w.opts.StopAtFailure {
 		w.invalid = errors.Join(w.invalid, errors.New(

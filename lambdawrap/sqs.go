@@ -40,7 +40,7 @@ func (w *wrapper) serve(
 	whole func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	w.hooks = hookFuncs[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}
-	w.has = w.hooks.has()
+	w.has, w.hasOneHandler = w.hooks.has(), whole != nil
 
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
 		wrongEvent, messages := checkMessages(event), w.plan(event)
