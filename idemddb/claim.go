@@ -27,6 +27,12 @@ type ClaimOptions struct {
 	// calls OnReplay again. Its panic goes on. Claim and Commit ignore it. Defaults to nil.
 	OnReplay func(ctx context.Context, record *Record) error
 
+	// OnEnding is called once by Run and Do, before they return, with how the work of the key ended: for the log or a metric of this
+	// call. The Ending also says what their error leaves out, such as KindUnrecorded for work that is done and perhaps not recorded.
+	// It is called before OnReplay, and also if fn panics or ends its goroutine. Its own panic goes on, and changes nothing of what
+	// is written. Claim and Commit ignore it. Defaults to nil.
+	OnEnding func(ctx context.Context, e Ending)
+
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
 	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the
 	// other returns its value. [FromContext] has no claim then. Claim and Run return ErrMisuse, and Commit, which is what Optimistic

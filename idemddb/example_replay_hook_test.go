@@ -32,6 +32,32 @@ func ExampleClaimOptions_onReplay() {
 	//  the payment link is over; ask for a new one
 }
 
+// A line of the log for each call, which says more than the error of Do: whether the work was done before, for example.
+func ExampleClaimOptions_onEnding() {
+	store, _ := inMemory(nil)
+	opts := &idemddb.ClaimOptions{OnEnding: func(_ context.Context, e idemddb.Ending) {
+		fmt.Println(e.Kind, e.Done)
+	}}
+
+	for range 2 {
+		_, err := idemddb.Do(context.Background(), store, "p-1", opts, charge)
+		fmt.Println("error:", err)
+	}
+
+	_, err := idemddb.Do(context.Background(), store, "p-2", opts, func(context.Context) (string, error) {
+		return "", errors.New("the bank is closed")
+	})
+	fmt.Println("error:", err)
+	// Output:
+	// charging 12.50
+	// completed true
+	// error: <nil>
+	// replayed true
+	// error: <nil>
+	// released false
+	// error: the bank is closed
+}
+
 func ExampleMismatchError() {
 	store, _ := inMemory(nil)
 

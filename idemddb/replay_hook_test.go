@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -62,6 +65,41 @@ func TestOnReplaySeesTheRecordOfTheWorkerThatTookTheKeyOver(t *testing.T) {
 			if !errors.Is(err, stale) || err == nil && got != "theirs" || seen != `"theirs"` {
 				f.Errorf("%s: got %q, %v; the hook saw %s", key, got, err, seen)
 			}
+		}
+	})
+}
+
+// Work that panics or ends its goroutine has an ending as well. A panic of the hook changes nothing of what is written.
+func TestOnEndingIsCalledOnceAlsoForWorkThatPanics(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var kinds []idemddb.Kind
+
+		with := &idemddb.ClaimOptions{OnEnding: func(_ context.Context, e idemddb.Ending) {
+			if kinds = append(kinds, e.Kind); e.Kind == idemddb.KindCompleted {
+				panic("a hook")
+			}
+		}}
+
+		for _, work := range []func() string{
+			func() string { panic("boom") },
+			func() string { runtime.Goexit(); return "" },
+			func() string { return "done" },
+			func() string { return "again" },
+		} {
+			var wait sync.WaitGroup
+
+			wait.Go(func() {
+				defer func() { _ = recover() }()
+
+				_, _ = idemddb.Do(f.Context(), f.store, "k", with, func(context.Context) (string, error) { return work(), nil })
+			})
+			wait.Wait()
+		}
+
+		want := []idemddb.Kind{idemddb.KindReleased, idemddb.KindReleased, idemddb.KindCompleted, idemddb.KindReplayed}
+		if !slices.Equal(kinds, want) {
+			f.Errorf("the endings were %v, want %v", kinds, want)
 		}
 	})
 }

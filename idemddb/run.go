@@ -93,17 +93,17 @@ func (t *task[T]) perform(ctx context.Context) (value T, rec *Record, err error)
 	}
 
 	work, e := t.store.Begin(ctx, t.key, t.opts)
-	if work == nil {
-		return value, e.Record, t.opts.replayed(ctx, e)
+	if work != nil {
+		value, e, err = t.run(ctx, work)
+	} else {
+		t.opts.ended(ctx, e)
 	}
 
-	value, result, err := t.run(ctx, work)
-
-	switch e = work.Settle(ctx, result, err); {
+	switch {
 	case e.BySelf:
 		return value, nil, err
 	case e.Record != nil:
-		return value, e.Record, t.opts.replayed(ctx, Ending{Record: e.Record})
+		return value, e.Record, t.opts.replayed(ctx, e.Record)
 	case e.Done:
 		return value, nil, nil
 	default:
@@ -111,35 +111,46 @@ func (t *task[T]) perform(ctx context.Context) (value T, rec *Record, err error)
 	}
 }
 
-var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
-
-// replayed calls OnReplay for an ending that is answered by a record, and returns the error of OnReplay. An ending with an error
-// of its own keeps that error.
-func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
-	if e.Err != nil || o.OnReplay == nil {
-		return e.Err
+func (o *ClaimOptions) ended(ctx context.Context, e Ending) {
+	if o.OnEnding != nil {
+		o.OnEnding(ctx, e)
 	}
-
-	return panicerror.Readable(o.OnReplay(ctx, e.Record)) //nolint:wrapcheck // it is the error of the caller's own function
 }
 
-// run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it,
-// the work is done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
-func (t *task[T]) run(ctx context.Context, work *Work) (value T, result []byte, err error) {
-	cause, returned := errors.New("the work panicked or ended its goroutine"), false
-
-	defer func() {
-		if !returned {
-			work.Settle(ctx, nil, cause)
-		}
-	}()
-
-	if value, err = t.fn(work.Context(ctx), work); err == nil {
-		cause, work.omitted = nil, errNotEncoded
-		result, work.omitted = t.encode(value)
+// replayed calls OnReplay for a record that is the answer.
+func (o *ClaimOptions) replayed(ctx context.Context, rec *Record) error {
+	if o.OnReplay == nil {
+		return nil
 	}
 
-	returned = true
+	return panicerror.Readable(o.OnReplay(ctx, rec)) //nolint:wrapcheck // it is the error of the caller's own function
+}
 
-	return value, result, err
+var (
+	errExited     = errors.New("the work panicked or ended its goroutine")
+	errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
+)
+
+// run runs fn, encodes its value and settles the work. If fn panics or ends its goroutine, the key is released. If a method of
+// the value ends it, the work is done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
+func (t *task[T]) run(ctx context.Context, work *Work) (value T, e Ending, err error) {
+	var result []byte
+
+	cause := errExited
+
+	defer func() {
+		e = work.Settle(ctx, result, cause)
+		t.opts.ended(ctx, e)
+	}()
+
+	if value, err = t.fn(work.Context(ctx), work); err != nil {
+		cause = err
+
+		return value, e, err
+	}
+
+	cause, work.omitted = nil, errNotEncoded
+	result, work.omitted = t.encode(value)
+
+	return value, e, err
 }

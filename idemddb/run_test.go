@@ -19,8 +19,8 @@ func (f *fixture) run(opts *idemddb.ClaimOptions, fn runFunc) (*idemddb.Record, 
 	return idemddb.Run(f.Context(), f.store, "k", opts, fn)
 }
 
-// Each row is what becomes of a key whose work does this, by Run, and by Begin and Settle, for which alone there is an Ending: a
-// wrapper that looks at Done alone never sends done work back, and never acknowledges work that is not done.
+// Each row is what becomes of a key whose work does this: what Run returns, and the Ending. A wrapper that looks at Done alone
+// never sends done work back, and never acknowledges work that is not done.
 func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 	t.Parallel()
 
@@ -63,9 +63,9 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		before func(*fixture)        // nil for nothing
-		opts   *idemddb.ClaimOptions // Run has no other than nil
+		opts   *idemddb.ClaimOptions // nil for Run
 		work   work
-		err    error // of Run, nil for none; the ending has it if it is not done
+		err    error // nil for none; the ending has it if it is not done
 		kind   idemddb.Kind
 		done   bool
 		state  string
@@ -152,66 +152,62 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 			err:    idemddb.ErrFailed, kind: idemddb.KindRefused, state: "FAILED",
 		},
 	} {
-		ended := func(f *fixture, record *idemddb.Record, err error) {
-			f.db.Intercept(nil)
-
-			if !errors.Is(err, c.err) || result(record) != c.answer {
-				f.Errorf("got the record %q and error %v, want %q and %v", result(record), err, c.answer, c.err)
-			}
-
-			if got := textOf(f.record("k"), "st"); got != c.state {
-				f.Errorf("the record is %q, want %q", got, c.state)
-			}
-		}
-
-		each := func(t *testing.T, check func(*fixture)) {
-			t.Helper()
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				if c.before != nil {
 					c.before(f)
 				}
 
-				check(f)
-			})
-		}
+				record, e, err := f.runOrDo(c.opts, c.work)
 
-		t.Run(name, func(t *testing.T) {
-			each(t, func(f *fixture) {
-				work, e := f.store.Begin(f.Context(), "k", c.opts)
-				if work != nil {
-					ctx := work.Context(f.Context())
-					own, _ := idemddb.FromContext(ctx)
-					e = work.Settle(f.Context(), []byte("paid"), c.work(ctx, f, own))
-				}
+				f.db.Intercept(nil)
 
 				if e.Done != c.done || e.Kind != c.kind || e.Unknown && errors.Is(e.Err, idemddb.ErrNotStaged) {
 					f.Errorf("got %s, done %t, error %v; want %s, done %t", e.Kind, e.Done, e.Err, c.kind, c.done)
 				}
 
-				if e.Done {
-					e.Err = nil // it is about the record only
+				if !errors.Is(err, c.err) || !e.Done && !errors.Is(e.Err, c.err) {
+					f.Errorf("got the errors %v and %v, want %v", err, e.Err, c.err)
 				}
 
-				ended(f, e.Record, e.Err)
+				if result(record) != c.answer || result(e.Record) != c.answer {
+					f.Errorf("got the records %q and %q, want %q", result(record), result(e.Record), c.answer)
+				}
+
+				if got := textOf(f.record("k"), "st"); got != c.state {
+					f.Errorf("the record is %q, want %q", got, c.state)
+				}
 			})
 		})
-
-		if c.opts == nil {
-			t.Run(name+", by Run", func(t *testing.T) {
-				each(t, func(f *fixture) {
-					record, err := f.run(nil, func(ctx context.Context, own *idemddb.Claim) ([]byte, error) {
-						if c, ok := idemddb.FromContext(ctx); !ok || c != own {
-							f.Errorf("the context has another claim: %v", c)
-						}
-
-						return []byte("paid"), c.work(ctx, f, own)
-					})
-					ended(f, record, err)
-				})
-			})
-		}
 	}
+}
+
+// runOrDo does work by Run or, without a claim, by Do, which returns no record. It also returns the ending.
+func (f *fixture) runOrDo(
+	opts *idemddb.ClaimOptions, work func(context.Context, *fixture, *idemddb.Claim) error,
+) (record *idemddb.Record, ending idemddb.Ending, err error) {
+	calls := 0
+	with := idemddb.ClaimOptions{OnEnding: func(_ context.Context, e idemddb.Ending) { ending = e; calls++ }}
+
+	if opts == nil {
+		record, err = f.run(&with, func(ctx context.Context, own *idemddb.Claim) ([]byte, error) {
+			if c, ok := idemddb.FromContext(ctx); !ok || c != own {
+				f.Errorf("the context has another claim: %v", c)
+			}
+
+			return []byte("paid"), work(ctx, f, own)
+		})
+	} else {
+		with.Optimistic = opts.Optimistic
+		_, err = idemddb.Do(f.Context(), f.store, "k", &with, func(ctx context.Context) (any, error) { return nil, work(ctx, f, nil) })
+	}
+
+	if calls != 1 {
+		f.Errorf("OnEnding was called %d times", calls)
+	}
+
+	return record, ending, err
 }
 
 func result(r *idemddb.Record) string {

@@ -11,9 +11,6 @@ import (
 // OutcomeOf returns the outcome of a message whose work ended so.
 func OutcomeOf(e idemddb.Ending) Outcome { return outcomeOf(e).name }
 
-// KindOf is kindOf.
-func KindOf(err error) idemddb.Kind { return kindOf(err) }
-
 // Counting returns a context for one invocation, and a function that returns the outcomes which it counted.
 func Counting(ctx context.Context) (context.Context, func() []Outcome) {
 	c := newCounts()

@@ -11,7 +11,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -150,8 +149,8 @@ type funcRun[In, Out any] struct {
 	invocation *invocation
 	message    *message
 
-	ran, replayed bool  // the handler ran; a record is the answer
-	ofHandler     error // what the handler returned
+	ran    bool // the handler has begun
+	ending idemddb.Ending
 }
 
 // run runs the handler, unless the claim has left too little time for it.
@@ -164,77 +163,22 @@ func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
 	defer cancel()
 
 	r.ran = true
-	out, r.ofHandler = r.handler(ctx, r.in)
 
-	return out, r.ofHandler
-}
-
-// onReplay notes that a record is the answer, and calls the user's hook for replays.
-func (r *funcRun[In, Out]) onReplay(ctx context.Context, record *idemddb.Record) error {
-	r.replayed = true
-	if r.opts.OnReplay == nil {
-		return nil
-	}
-
-	return panicerror.Readable(r.opts.OnReplay(ctx, record)) //nolint:wrapcheck // it is the error of the user's function
+	return r.handler(ctx, r.in)
 }
 
 // outcomeOf returns the outcome of an invocation that returns this error.
 func (r *funcRun[In, Out]) outcomeOf(err error) Outcome {
 	switch {
-	case err != nil && r.ofHandler == nil && errors.Is(err, ErrNoTime):
+	case err != nil && !r.ran && errors.Is(err, ErrNoTime):
 		return OutcomeNoTime
 	case err != nil && r.message == nil: // the Store is not asked
 		return noKeyOutcome(err).name
+	case r.ending.Record != nil && errors.Is(err, idemddb.ErrCorrupt): // the stored result is not of the type Out
+		return OutcomeCorrupt
 	default:
-		return outcomeOf(r.ending(err)).name
+		return outcomeOf(r.ending).name
 	}
-}
-
-// ending returns how the work of the invocation ended. Do returns an error in place of the Ending of its work, so the kind is
-// read from that. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation:
-// it may be one of another key, by a Do inside of the handler.
-func (r *funcRun[In, Out]) ending(err error) idemddb.Ending {
-	kind := idemddb.Kind("")
-	if err != nil && r.ofHandler == nil {
-		kind = kindOf(err)
-	}
-
-	switch {
-	case r.replayed && !errors.Is(err, idemddb.ErrCorrupt): // a result that is not of the type Out is corrupt
-		kind = idemddb.KindReplayed
-	case err == nil:
-		kind = idemddb.KindCompleted
-	case kind == "" && !r.ran && !errors.Is(err, idemddb.ErrBadKey):
-		kind = idemddb.KindUnanswered
-	case kind == "" && r.ran && panicerror.IsPermanent(err): // of the handler, or of Effects.Refused
-		kind = idemddb.KindFailed
-	case kind == "" && r.ran:
-		kind = idemddb.KindReleased
-	case kind == idemddb.KindUnanswered && r.ran && !r.opts.Optimistic: // the result of the other worker, whose key it is, is not read
-		kind = idemddb.KindFenced
-	}
-
-	return idemddb.Ending{Kind: kind, Err: err}
-}
-
-// kindOf returns the kind of the ending that an error of Do comes from; "" if it says nothing about the key. ErrFenced hides one
-// KindRefused: only the Ending says that another worker has ended the key as failed while work ran that staged something.
-func kindOf(err error) idemddb.Kind {
-	for _, known := range []struct {
-		err  error
-		kind idemddb.Kind
-	}{
-		{idemddb.ErrFenced, idemddb.KindFenced}, {idemddb.ErrUncommitted, idemddb.KindUncommitted}, {idemddb.ErrUnsent, idemddb.KindUnsent},
-		{idemddb.ErrInProgress, idemddb.KindInProgress}, {idemddb.ErrMismatch, idemddb.KindMismatch}, {idemddb.ErrFailed, idemddb.KindRefused},
-		{idemddb.ErrCorrupt, idemddb.KindCorrupt}, {idemddb.ErrUnread, idemddb.KindUnanswered}, {idemddb.ErrChanged, idemddb.KindUnanswered},
-	} {
-		if errors.Is(err, known.err) {
-			return known.kind
-		}
-	}
-
-	return ""
 }
 
 func checkFunc[Out any](hasKey bool) error {
@@ -290,9 +234,8 @@ func (r *funcRun[In, Out]) claimOptions() *idemddb.ClaimOptions {
 		wait = max(0, min(wait, v.untilLastStart()))
 	}
 
-	opts := &idemddb.ClaimOptions{
-		Fingerprint: r.message.asks.Fingerprint, NeedResult: r.opts.NeedResult, Optimistic: r.opts.Optimistic, Wait: wait, OnReplay: r.onReplay,
+	return &idemddb.ClaimOptions{
+		Fingerprint: r.message.asks.Fingerprint, NeedResult: r.opts.NeedResult, Optimistic: r.opts.Optimistic, Wait: wait,
+		OnReplay: r.opts.OnReplay, OnEnding: func(_ context.Context, e idemddb.Ending) { r.ending = e },
 	}
-
-	return opts
 }

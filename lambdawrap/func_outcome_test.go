@@ -111,22 +111,6 @@ var endingCases = map[string]endingCase{
 	"its message is not sent": {nil, func(ctx context.Context, _ *funcHarness) error { return announceTwice(ctx) }, lambdawrap.OutcomeUnsent},
 }
 
-func TestAnErrorOfDoHasTheKindOfItsEnding(t *testing.T) {
-	t.Parallel()
-
-	for err, want := range map[error]idemddb.Kind{
-		idemddb.ErrFenced: idemddb.KindFenced, idemddb.ErrUncommitted: idemddb.KindUncommitted, idemddb.ErrUnsent: idemddb.KindUnsent,
-		idemddb.ErrInProgress: idemddb.KindInProgress, idemddb.ErrMismatch: idemddb.KindMismatch, idemddb.ErrFailed: idemddb.KindRefused,
-		idemddb.ErrCorrupt: idemddb.KindCorrupt, idemddb.ErrUnread: idemddb.KindUnanswered, idemddb.ErrChanged: idemddb.KindUnanswered,
-		idemddb.ErrNotStaged: "", idemddb.ErrEffectRefused: "", idemddb.ErrBadKey: "", errBank: "",
-	} {
-		if got := lambdawrap.KindOf(fmt.Errorf("Do: %w", err)); got != want {
-			t.Errorf("%v: got %q, want %q", err, got, want)
-		}
-	}
-}
-
-// Func has no Ending of its work, and reads the outcome from an error. It is the one that the other wrappers read from the Ending.
 func TestAnInvocationOfFuncHasTheOutcomeOfItsEnding(t *testing.T) {
 	t.Parallel()
 

@@ -3,11 +3,24 @@ package mutation
 // outcomeMutants change what becomes of a message.
 var outcomeMutants = []mutant{
 	{
-		why:  "an error of OnReplay in Func counts as a claim that DynamoDB did not answer",
+		why:  "an error of OnReplay in Func counts as a record that cannot be read",
 		file: "lambdawrap/func.go",
-		old:  `case r.replayed && !errors.Is(err, idemddb.ErrCorrupt):`,
-		new:  `case r.replayed && err == nil:`,
+		old:  `case r.ending.Record != nil && errors.Is(err, idemddb.ErrCorrupt):`,
+		new:  `case r.ending.Record != nil && err != nil:`,
 		pkg:  "lambdawrap", run: "TestFuncOnReplayMayReplaceOrRefuseTheResult",
+	},
+	{
+		why:  "an invocation of Func whose work panicked has no outcome of its own",
+		file: "idemddb/run.go",
+		old: `		e = work.Settle(ctx, result, cause)
+		t.opts.ended(ctx, e)
+`,
+		new: `		e = work.Settle(ctx, result, cause)
+		if cause != errExited {
+			t.opts.ended(ctx, e)
+		}
+`,
+		pkg: "idemddb", run: "TestOnEndingIsCalledOnceAlsoForWorkThatPanics",
 	},
 	{
 		why:  "StopAtFailure stops the groups of a FIFO queue",

@@ -254,7 +254,7 @@ var unchangedResultMutants = []mutant{
 	{
 		why:  "a value whose encoding ends its goroutine leaves its finished work without a record",
 		file: "idemddb/run.go",
-		old: `		cause, work.omitted = nil, errNotEncoded
+		old: `	cause, work.omitted = nil, errNotEncoded
 `,
 		new: ``,
 		pkg: "idemddb", run: "TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine",
