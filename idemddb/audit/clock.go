@@ -6,18 +6,6 @@ import (
 	"time"
 )
 
-// A bound is what a change says about the clock of the worker that wrote it, when it wrote it: not before at, or not after it.
-// What the worker wrote is compared with the time of the change. So is what the conditions compared the clock with, because the
-// clock itself is not in the record where a lease is all that a claim writes.
-type bound struct {
-	rule        Rule // that is broken if the change is not within the tolerance
-	attribute   string
-	isUpper     bool
-	isCondition bool   // the condition of the write compared this with the clock
-	at          int64  // in epoch milliseconds
-	what        string // where it comes from
-}
-
 func join(parts ...func(*pair) []bound) func(*pair) []bound {
 	return func(p *pair) []bound {
 		var all []bound

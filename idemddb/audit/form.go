@@ -7,11 +7,6 @@ import (
 )
 
 const (
-	inProgress = "INPROGRESS"
-	completed  = "COMPLETED"
-	failed     = "FAILED"
-
-	far          = 253402300799 // the end of the year 9999, in epoch seconds: the exp of a record with messages
 	longestErr   = 256
 	longestTrace = 128
 	tokenBytes   = 26

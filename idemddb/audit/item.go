@@ -50,6 +50,15 @@ var attributes = []string{
 	attrParked, attrPart,
 }
 
+// The states of a record.
+const (
+	inProgress = "INPROGRESS"
+	completed  = "COMPLETED"
+	failed     = "FAILED"
+)
+
+const far = 253402300799 // the end of the year 9999, in epoch seconds: the exp of a record with messages
+
 // other begins the name of an attribute that is not the library's.
 const other = "other attribute "
 
