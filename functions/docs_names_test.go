@@ -50,6 +50,7 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 		"outcomes":               {"docs/what-a-message-becomes.md", "outcome", constantsOf(t, "lambdawrap", "Outcome")},
 		"files of idemddb":       {"docs/code.md", "file of idemddb", filesOf(t, "idemddb")},
 		"files of lambdawrap":    {"docs/code.md", "file of lambdawrap", filesOf(t, "lambdawrap")},
+		"files of idem":          {"docs/code.md", "file of cmd/idem", filesOf(t, "cmd/idem")},
 		"files of idemlint":      {"docs/code.md", "file of cmd/idemlint", filesOf(t, "cmd/idemlint")},
 		"internal packages":      {"docs/code.md", "package", packagesOf(t, "internal", "internal/checks", "idemddb/idemddbtest/internal")},
 	} {

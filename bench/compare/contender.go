@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// workArgument makes this program a worker process.
+const workArgument = "work"
+
 // The contenders, in the order of the rows.
 const (
 	namePython      = "Powertools, Python"

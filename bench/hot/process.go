@@ -13,6 +13,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
+// workArgument makes this program a worker.
+const workArgument = "work"
+
 // process is this program's end of a worker process.
 type process struct {
 	command *exec.Cmd

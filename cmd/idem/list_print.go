@@ -2,17 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
@@ -36,9 +31,6 @@ func newListPrinter(a *app, now time.Time, l *listing) *listPrinter {
 
 	return p
 }
-
-// newTable returns a writer that puts two spaces between the columns.
-func newTable(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
 
 // flush prints what was kept to set the widths of columns.
 func (p *listPrinter) flush() error {
@@ -131,34 +123,4 @@ func since(v operate.View) time.Time {
 	default:
 		return v.Born
 	}
-}
-
-// progress shows how far a list is, at most once a second, and about how much the table holds.
-func (a *app) progress(ctx context.Context, d *desk) func(operate.Progress) {
-	var total *string
-
-	last := time.Now()
-
-	return func(p operate.Progress) {
-		if time.Since(last) < time.Second {
-			return
-		}
-
-		if total == nil {
-			total = new(size(ctx, d))
-		}
-
-		last = time.Now()
-		a.sayf("read %d records%s, found %d, %.1f read units", p.Read, *total, p.Found, p.Units)
-	}
-}
-
-// size is about how large the table is; "" if the service does not say.
-func size(ctx context.Context, d *desk) string {
-	out, err := d.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: new(d.store.Table())})
-	if err != nil || out.Table == nil || out.Table.ItemCount == nil || *out.Table.ItemCount == 0 {
-		return ""
-	}
-
-	return fmt.Sprintf(" of about %d", *out.Table.ItemCount)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,14 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
-)
-
-const (
-	maxShown = 200 // bytes of a key or a text on the screen
-	maxCause = 300 // bytes of a failure, of which a record has 256 at most
-	maxCell  = 60  // the same in a table
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -101,17 +93,6 @@ func (a *app) printRows(rows [][2]string) error {
 	}
 
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-
-	return nil
-}
-
-func (a *app) printJSON(v any) error {
-	encoder := json.NewEncoder(a.out)
-	encoder.SetEscapeHTML(false)
-
-	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 
@@ -218,52 +199,3 @@ func messageText(m operate.Message) string {
 
 	return fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)
 }
-
-// moment is a time and how far away it is; "" for none.
-func moment(t, now time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-
-	text := t.UTC().Format("2006-01-02 15:04:05Z")
-
-	switch away := t.Sub(now).Round(time.Second); {
-	case away > 0:
-		return text + " (in " + report.Span(away) + ")"
-	case away < 0:
-		return text + " (" + report.Span(-away) + " ago)"
-	default:
-		return text + " (now)"
-	}
-}
-
-// shorten is the beginning of a text on one line, without what a terminal would obey.
-func shorten(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= limit {
-		return text
-	}
-
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:limit], ""), len(text))
-}
-
-// quote writes an argument as a shell takes it.
-func quote(text string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,%", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
-		return text
-	}
-
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-// sayf writes a line for the operator, beside the results.
-func (a *app) sayf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }

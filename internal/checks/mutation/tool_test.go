@@ -84,7 +84,7 @@ var toolMutants = []mutant{
 	},
 	{
 		why:  "a refused change ends with the code of success",
-		file: "cmd/idem/app.go",
+		file: "cmd/idem/command.go",
 		old:  `return exitRefused`,
 		new:  `return exitDone`,
 		pkg:  tool, run: "TestTwoOperatorsAtOnce/in_memory",
@@ -198,7 +198,7 @@ var toolMutants = []mutant{
 	},
 	{
 		why:  "a new table is said to have about no items",
-		file: "cmd/idem/list_print.go",
+		file: "cmd/idem/print.go",
 		old:  `out.Table.ItemCount == nil || *out.Table.ItemCount == 0 {`,
 		new:  `out.Table.ItemCount == nil {`,
 		pkg:  tool, run: "TestProgressNamesTheSizeThatIsKnown",
