@@ -87,7 +87,7 @@ mutants: ## The tests of the tests: each of some hundred small changes of the co
 
 .PHONY: explore
 explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, about a minute; FLAGS='-without 3': drop a rule
-	@go run ./internal/planner/explore $(FLAGS)
+	@go run ./internal/checks/explore $(FLAGS)
 
 .PHONY: proof
 proof: ## What docs/evidence.md names: each fault, each bug and each promise with the tests that show it, two to four minutes; N=7: one row

@@ -242,7 +242,7 @@ var plannerMutants = []mutant{
 
 `,
 		new: ``,
-		pkg: "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+		pkg: "internal/checks/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
 	},
 	{
 		why:  "a write whose caller leaves in a pause is sent after it",
@@ -250,13 +250,13 @@ var plannerMutants = []mutant{
 		old: `		p.paused = without(p.paused, w)
 `,
 		new: ``,
-		pkg: "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+		pkg: "internal/checks/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
 	},
 	{
 		why:  "writes share requests although that was denied a moment ago",
 		file: "internal/planner/planner.go",
 		old:  `!d.isProbing && now.After(d.until)`,
 		new:  `!d.isProbing`,
-		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+		pkg:  "internal/checks/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
 	},
 }

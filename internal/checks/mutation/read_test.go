@@ -136,7 +136,7 @@ var readMutants = []mutant{
 		file: "internal/planner/read.go",
 		old:  `if !isAnswered[i] && f.Has(w) {`,
 		new:  `if f.Has(w) {`,
-		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+		pkg:  "internal/checks/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
 	},
 	{
 		why:  "a duplicate that is read does not count as met, so that each eleventh one cancels a transaction",
