@@ -16,7 +16,7 @@ var withoutExample = map[string]string{
 	"Error": "the examples of its type print it", "Unwrap": "the examples of its type call errors.Is", // of every error
 
 	"Store.Begin": "Example_wrapper shows it", "Work.Context": "Example_wrapper shows it", "Work.Settle": "Example_wrapper shows it",
-	"Work.Claim": "ExampleWork_GiveBack shows it", "Work.Staged": "ExampleWork_StageErr shows it",
+	"Work.Claim": "ExampleWork_GiveBack shows it", "Work.Staged": "ExampleWork_TakeStageErr shows it",
 	"Store.Engine":       "for the packages of this module",
 	"Store.GetItemInput": "for packages outbox and operate", "Store.Namespace": "for packages outbox and operate",
 	"Store.Options": "for packages outbox and operate", "Store.SendStored": "for packages outbox and operate",

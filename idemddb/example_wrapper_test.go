@@ -127,15 +127,16 @@ func ExampleWork_Abandon() {
 	// true
 }
 
-// A handler that ignores the error of Stage would lose its message. StageErr lets a wrapper report that to its caller by itself.
-func ExampleWork_StageErr() {
+// A handler that ignores the error of Stage would lose its message. TakeStageErr lets a wrapper report that to its caller by
+// itself.
+func ExampleWork_TakeStageErr() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
 	work, _ := store.Begin(ctx, "job-1", nil)
 	refused := idemddb.Stage(work.Context(ctx), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "paid"}}})
 
-	fmt.Println(errors.Is(refused, idemddb.ErrBadEffects), len(work.Staged().Messages), errors.Is(work.StageErr(), idemddb.ErrNotStaged))
+	fmt.Println(errors.Is(refused, idemddb.ErrBadEffects), len(work.Staged().Messages), errors.Is(work.TakeStageErr(), idemddb.ErrNotStaged))
 	// Output:
 	// true 0 true
 }

@@ -94,15 +94,15 @@ func TestAClaimIsNotCompletedIfItsWorkIgnoresAnErrorOfStage(t *testing.T) {
 }
 
 // A wrapper decides what the error means, for an answer that says so to its client, for example.
-func TestStageErrIsReturnedOnce(t *testing.T) {
+func TestTheErrorOfStageIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		for _, opts := range []*idemddb.ClaimOptions{nil, optimistic} {
 			key := fmt.Sprint(opts != nil)
 			work := beginWork(f, f.store, key, opts)
 			_, _ = ignores(work.Context(f.Context()))
-			is(f, work.StageErr(), idemddb.ErrNotStaged)
-			must(f, work.StageErr(), work.Settle(f.Context(), nil, nil).Err)
+			is(f, work.TakeStageErr(), idemddb.ErrNotStaged)
+			must(f, work.TakeStageErr(), work.Settle(f.Context(), nil, nil).Err)
 		}
 
 		happened(f, f.db, "a", 2)

@@ -126,7 +126,7 @@ func (c *refusedEffects) check(t *testing.T) {
 	}
 
 	is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
-	is(t, begun.StageErr(), idemddb.ErrNotStaged)
+	is(t, begun.TakeStageErr(), idemddb.ErrNotStaged)
 	must(t, begun.Settle(t.Context(), nil, nil).Err) // the refused effects do no harm to those that were staged before
 }
 
@@ -206,7 +206,7 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 		full = idemddb.Stage(ctx, idemddb.Effects{Messages: make100()})
 	}
 
-	is(t, work.StageErr(), idemddb.ErrNotStaged)
+	is(t, work.TakeStageErr(), idemddb.ErrNotStaged)
 	must(t, work.Settle(t.Context(), nil, nil).Err)
 
 	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {

@@ -84,9 +84,9 @@ func (w *Work) Fits(result []byte) bool {
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)
 
-// StageErr says why work is not done although its code returned no error: ErrNotStaged. It also clears the error: a later Settle
-// completes the key without the refused effects, for a wrapper whose code has reported the error to its caller.
-func (w *Work) StageErr() error {
+// TakeStageErr returns why work is not done although its code returned no error, ErrNotStaged, and clears it: a later Settle
+// completes the key without the refused effects. It is for a wrapper whose code has reported the error to its caller.
+func (w *Work) TakeStageErr() error {
 	if w.settledBySelf() != "" {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	hasEffect := w.hasEffect(err)
 
 	if err == nil {
-		err = w.StageErr()
+		err = w.TakeStageErr()
 	}
 
 	if w.claim == nil {

@@ -148,7 +148,7 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.Finish()
-	x.readAnswer(handling, work.StageErr())
+	x.readAnswer(handling, work.TakeStageErr())
 
 	returned = true
 }

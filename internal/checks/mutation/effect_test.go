@@ -400,10 +400,10 @@ var effectMutants = []mutant{
 		why:  "Do completes its key although Stage refused something",
 		file: "idemddb/work.go",
 		old: `	if err == nil {
-		err = w.StageErr()
+		err = w.TakeStageErr()
 	}
 `,
-		new: `	if stage := w.StageErr(); err == nil && w.claim == nil {
+		new: `	if stage := w.TakeStageErr(); err == nil && w.claim == nil {
 		err = stage
 	}
 `,
@@ -413,10 +413,10 @@ var effectMutants = []mutant{
 		why:  "Do without a claim commits although Stage refused something",
 		file: "idemddb/work.go",
 		old: `	if err == nil {
-		err = w.StageErr()
+		err = w.TakeStageErr()
 	}
 `,
-		new: `	if stage := w.StageErr(); err == nil && w.claim != nil {
+		new: `	if stage := w.TakeStageErr(); err == nil && w.claim != nil {
 		err = stage
 	}
 `,
@@ -440,9 +440,9 @@ var effectMutants = []mutant{
 		why:  "a message is done although its handler ignored an error of Stage",
 		file: "idemddb/work.go",
 		old: `	if err == nil {
-		err = w.StageErr()`,
-		new: `	if err == nil && w.StageErr() == nil {
-		err = w.StageErr()`,
+		err = w.TakeStageErr()`,
+		new: `	if err == nil && w.TakeStageErr() == nil {
+		err = w.TakeStageErr()`,
 		pkg: "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
 	},
 	{
