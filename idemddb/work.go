@@ -11,7 +11,8 @@ import (
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which
-// run the code of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other.
+// run the code of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other. The
+// methods of a nil Work panic: Store.Begin returns nil if the work does not begin, and then its Ending is the answer.
 type Work struct {
 	*staging
 
@@ -44,11 +45,13 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 }
 
 // Claim returns the claim of the work, or nil if it has none.
-func (w *Work) Claim() *Claim { return w.claim }
+func (w *Work) Claim() *Claim { w.mustExist(); return w.claim }
 
 // Context returns the context for the code that does the work: the code can stage effects with it, and finds its claim, whose
 // lease is renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
+	w.mustExist()
+
 	if w.claim == nil {
 		return withWork(ctx, nil, w.staging)
 	}
@@ -61,6 +64,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 
 // Staged returns what is staged so far, also for the test of a handler. It must not be changed.
 func (w *Work) Staged() Effects {
+	w.mustExist()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -71,6 +75,7 @@ func (w *Work) Staged() Effects {
 // record. A result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with
 // a third of its length and 4 KB more, as what an encoding adds to it.
 func (w *Work) Fits(result []byte) bool {
+	w.mustExist()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -87,6 +92,8 @@ var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; 
 // TakeStageErr returns why work is not done although its code returned no error, ErrNotStaged, and clears it: a later Settle
 // completes the key without the refused effects. It is for a wrapper whose code has reported the error to its caller.
 func (w *Work) TakeStageErr() error {
+	w.mustExist()
+
 	if w.settledBySelf() != "" {
 		return nil
 	}
@@ -106,6 +113,7 @@ func (w *Work) TakeStageErr() error {
 
 // GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].
 func (w *Work) GiveBack(ctx context.Context) error {
+	w.mustExist()
 	w.stop()
 
 	if w.claim == nil {
@@ -120,6 +128,7 @@ func (w *Work) GiveBack(ctx context.Context) error {
 // this first extension is perhaps not written: unless it is, or a renewal succeeds, the claim ends with its old lease. The
 // returned function must be called after an error, too.
 func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
+	w.mustExist()
 	w.stop()
 	w.end()
 
@@ -137,6 +146,7 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as
 // permanent, and else released. Work that succeeded without a claim is committed.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
+	w.mustExist()
 	w.stop()
 
 	hasEffect := w.hasEffect(err)
@@ -162,6 +172,12 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 		return w.settleRejected(ctx, err)
 	default:
 		return w.endingOfCommit(ctx)
+	}
+}
+
+func (w *Work) mustExist() {
+	if w == nil {
+		panic("idemddb: nil Work: the work did not begin; Store.Begin returned an Ending that says why")
 	}
 }
 
