@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,11 +64,10 @@ func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, e
 // Inspect reads what can be read of an item. An error says why the item is no record that this package knows. An unknown version
 // is reported before anything else, because nobody can know what else stands in such a record.
 func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
-	rec := &Stored{
-		Result: item[Result], Operator: TextOf(item[Operator]), Shard: TextOf(item[DueNS]),
-		Trace: KeptTrace(TextOf(item[Trace])), PreviousTrace: KeptTrace(TextOf(item[PrevTrace])),
-	}
-	unread := attributevalue.UnmarshalMap(item, rec)
+	rec, unread := readAttributes(item)
+	rec.Result, rec.Operator, rec.Shard = item[Result], TextOf(item[Operator]), TextOf(item[DueNS])
+	rec.Trace, rec.PreviousTrace = KeptTrace(TextOf(item[Trace])), KeptTrace(TextOf(item[PrevTrace]))
+
 	version, hasVersion := NumberOf(item[Version])
 	expires, hasExpires := NumberOf(item[ttlAttribute])
 	noTakeover, _ := NumberOf(item[NoTakeover])
@@ -78,12 +79,37 @@ func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored
 	case version != FormatVersion:
 		return rec, fmt.Errorf("it has format version %d, this package knows %d: deploy the version that wrote it", version, FormatVersion)
 	case unread != nil:
-		return rec, unread //nolint:wrapcheck // it names the attribute
+		return rec, unread
 	case !hasExpires:
 		return rec, fmt.Errorf("attribute %s is not a number of seconds", ttlAttribute)
 	default:
 		return rec, rec.validate()
 	}
+}
+
+// readAttributes reads the attributes of an item. If some of them cannot be read, it leaves these out as a whole, and the error
+// says why the first of them by name cannot be read.
+func readAttributes(item map[string]types.AttributeValue) (*Stored, error) {
+	rec := &Stored{}
+	if attributevalue.UnmarshalMap(item, rec) == nil {
+		return rec, nil
+	}
+
+	// UnmarshalMap has stopped at the first of them that it met, in no order. What it has read until then is not used.
+	rec = &Stored{}
+
+	var unread error
+
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		next := *rec
+		if err := attributevalue.UnmarshalMap(map[string]types.AttributeValue{name: item[name]}, &next); err == nil {
+			rec = &next
+		} else if unread == nil {
+			unread = fmt.Errorf("attribute %s: %w", name, err)
+		}
+	}
+
+	return rec, unread
 }
 
 // IsOwn reports whether the record was last claimed with this token.
