@@ -26,7 +26,6 @@ type invocation struct {
 	times
 
 	messages []*message // by their index in the schedule; what stands in envelopes is behind what arrived; guarded by mu
-	ordered  []*message // of a Batch: in its order
 	keys     *search
 	group    *engine.Group // of the writes of the invocation
 	counts   *counts       // of Metrics; nil for none
@@ -268,29 +267,6 @@ func (v *invocation) split(s *schedule.Schedule, m *message) {
 			v.running.Add(1) // until it is finished
 		}
 	}
-}
-
-// splitAll puts what stood in the envelopes of all messages of a Batch behind these, in the order of the batch.
-func (v *invocation) splitAll() {
-	var all []*message
-
-	arrived := v.messages
-
-	v.step(func(s *schedule.Schedule) {
-		for _, m := range arrived {
-			v.split(s, m)
-		}
-	})
-
-	for _, m := range arrived {
-		all = append(append(all, m), m.parts...)
-	}
-
-	for place, m := range all {
-		m.place = place
-	}
-
-	v.ordered = all
 }
 
 // waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns

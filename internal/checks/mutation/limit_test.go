@@ -4,14 +4,14 @@ package mutation
 var limitMutants = []mutant{
 	{
 		why:  "Batch dead-letters a message without a key behind a failed one of its FIFO group",
-		file: "lambdawrap/batch_claim.go",
+		file: "lambdawrap/batch_piece.go",
 		old:  `case m.noKey != nil && isBlocked: // it has no piece`,
 		new:  `case false:`,
 		pkg:  "lambdawrap", run: "TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup",
 	},
 	{
 		why:  "a claim of Batch that another worker has taken over before its handler ran is called failed",
-		file: "lambdawrap/batch_claim.go",
+		file: "lambdawrap/batch_piece.go",
 		old:  `o = givenBack(o, p.work.GiveBack(ctx))`,
 		new:  `o.err = givenBack(o, p.work.GiveBack(ctx)).err`,
 		pkg:  "lambdawrap", run: "TestBatchIsNotGivenAClaimThatWasLostBefore",
@@ -319,8 +319,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler of Batch is called with too little time",
 		file: "lambdawrap/batch.go",
-		old:  `case !v.hasTime():`,
-		new:  `case !v.hasTime() && v.deadline.IsZero():`,
+		old:  `case !c.hasTime():`,
+		new:  `case !c.hasTime() && c.deadline.IsZero():`,
 		pkg:  "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
 	},
 	{
@@ -333,8 +333,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler of Batch is called although one of its claims is lost",
 		file: "lambdawrap/batch.go",
-		old:  `case slices.ContainsFunc(given, isLost):`,
-		new:  `case !slices.ContainsFunc(given, isLost) && len(given) == 0:`,
+		old:  `case slices.ContainsFunc(c.given, isLost):`,
+		new:  `case !slices.ContainsFunc(c.given, isLost) && len(c.given) == 0:`,
 		pkg:  "lambdawrap", run: "TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack",
 	},
 	{
@@ -346,8 +346,8 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a message that waits for its key uses up the time of the others of Batch",
-		file: "lambdawrap/batch_claim.go",
-		old:  `opts.Wait = max(0, min(opts.Wait, v.untilLastStart()-v.reserve/latePart))`,
+		file: "lambdawrap/batch.go",
+		old:  `opts.Wait = max(0, min(opts.Wait, c.untilLastStart()-c.reserve/latePart))`,
 		new:  `opts.Wait = max(0, opts.Wait)`,
 		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
 	},

@@ -152,15 +152,15 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a message behind one that the handler of Batch reported failed is completed on a FIFO queue",
 		file: "lambdawrap/batch.go",
-		old:  `p.failure == nil && isBehind(given, p.message) {`,
-		new:  `p.failure != nil && isBehind(given, p.message) {`,
+		old:  `p.failure == nil && c.isBehind(p.message) {`,
+		new:  `p.failure != nil && c.isBehind(p.message) {`,
 		pkg:  "lambdawrap", run: "TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage",
 	},
 	{
 		why:  "an answer of Batch with an id that it was not given completes messages",
 		file: "lambdawrap/batch.go",
 		old:  `if !known {`,
-		new:  `if !known && len(given) == 0 {`,
+		new:  `if !known && len(c.given) == 0 {`,
 		pkg:  "lambdawrap", run: "TestWhatTheAnswerOfABatchHandlerBecomes",
 	},
 	{
