@@ -92,6 +92,16 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 	return context.WithTimeout(ctx, timeout)
 }
 
+// within returns a context with the values of ctx that ends at this time, or not at all if it is zero.
+func within(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
+	ctx = context.WithoutCancel(ctx)
+	if end.IsZero() {
+		return context.WithCancel(ctx)
+	}
+
+	return context.WithDeadline(ctx, end)
+}
+
 // errExited is the failure of code that ended its goroutine, as t.FailNow does.
 var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Goexit)")
 

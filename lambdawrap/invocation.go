@@ -38,9 +38,9 @@ type invocation struct {
 	stopped      <-chan struct{}    // closed when nothing starts any more
 	stopStarting context.CancelFunc // closes stopped
 
-	changes chan struct{} // as many changes of a message's visibility as may be made at a time
-	closing chan struct{} // closed when handlers without an answer are late
-	running sync.WaitGroup
+	redelivery redelivery
+	closing    chan struct{} // closed when handlers without an answer are late
+	running    sync.WaitGroup
 
 	mu           sync.Mutex // guards what follows, and the verdicts of the messages
 	schedule     *schedule.Schedule
@@ -70,7 +70,8 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		return nil, err
 	}
 
-	v := &invocation{wrapper: w, times: w.timesOf(ctx), changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{})}
+	v := &invocation{wrapper: w, times: w.timesOf(ctx), closing: make(chan struct{})}
+	v.redelivery = redelivery{w, v.answerAt, make(chan struct{}, visibilityCalls)}
 	v.time = schedule.Time{Begun: time.Now(), End: v.reserved, Timeout: w.opts.Timeout}
 
 	if err := v.checkTime(ctx); err != nil {
@@ -210,18 +211,8 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 }
 
 // answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
-func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return within(ctx, v.answerAt)
-}
-
-// within returns a context with the values of ctx that ends at this time, or not at all if it is zero.
-func within(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
-	ctx = context.WithoutCancel(ctx)
-	if end.IsZero() {
-		return context.WithCancel(ctx)
-	}
-
-	return context.WithDeadline(ctx, end)
+func (t times) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, t.answerAt)
 }
 
 // fail makes the invocation fail. Nothing starts any more.

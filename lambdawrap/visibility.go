@@ -9,20 +9,28 @@ import (
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
+// redelivery sets when the failed messages of an invocation are delivered again.
+type redelivery struct {
+	*wrapper
+
+	answerAt time.Time     // when the answer is sent; zero if the invocation has no deadline
+	changes  chan struct{} // as many changes of a message's visibility as may be made at a time
+}
+
 // hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back
 // with it. While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the
 // pause also grows with each receive.
-func (v *invocation) hiddenFor(ctx context.Context, m *message, o outcome) int32 {
+func (r *redelivery) hiddenFor(ctx context.Context, m *message, o outcome) int32 {
 	if o.seconds > 0 {
 		return o.seconds
 	}
 
-	pause := v.pauseOf(ctx, m)
+	pause := r.pauseOf(ctx, m)
 	if o.until.IsZero() {
 		return pause
 	}
 
-	return max(pause, queue.HiddenFor(v.store.RetryAfter(o.until)))
+	return max(pause, queue.HiddenFor(r.store.RetryAfter(o.until)))
 }
 
 // visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
@@ -32,31 +40,31 @@ const visibilityTime = 2 * time.Second
 const visibilityCalls = 100
 
 // hide sets when a failed message is delivered again. Only the answer waits for it.
-func (v *invocation) hide(ctx context.Context, m *message) {
-	ctx, end := v.answerContext(ctx)
+func (r *redelivery) hide(ctx context.Context, m *message) {
+	ctx, end := within(ctx, r.answerAt)
 	defer end()
 
-	v.changes <- struct{}{}
-	defer func() { <-v.changes }()
+	r.changes <- struct{}{}
+	defer func() { <-r.changes }()
 
 	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
 	defer cancel()
 
 	err := await(ctx, func() error {
-		if err := queue.Hide(ctx, v.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
+		if err := queue.Hide(ctx, r.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
 			return fmt.Errorf("lambdawrap: message visibility: %w", err)
 		}
 
 		return nil
 	})
 	if err != nil {
-		v.log(ctx, m, line{slog.LevelWarn, "the message comes back after its queue's visibility time-out", "", err})
+		r.log(ctx, m, line{slog.LevelWarn, "the message comes back after its queue's visibility time-out", "", err})
 	}
 }
 
 // pauseOf returns how many seconds the pause is that Options.Backoff asks for.
-func (v *invocation) pauseOf(ctx context.Context, m *message) int32 {
-	if v.opts.Backoff == nil {
+func (r *redelivery) pauseOf(ctx context.Context, m *message) int32 {
+	if r.opts.Backoff == nil {
 		return queue.Backoff(m.receives)
 	}
 
@@ -67,11 +75,11 @@ func (v *invocation) pauseOf(ctx context.Context, m *message) int32 {
 	func() {
 		defer catch(&err)
 
-		pause, err = v.opts.Backoff(m.receives), nil
+		pause, err = r.opts.Backoff(m.receives), nil
 	}()
 
 	if err != nil {
-		v.log(ctx, m, line{slog.LevelError, "Options.Backoff failed; the message has the default pause", "", err})
+		r.log(ctx, m, line{slog.LevelError, "Options.Backoff failed; the message has the default pause", "", err})
 
 		return queue.Backoff(m.receives)
 	}

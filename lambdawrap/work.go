@@ -310,8 +310,8 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 	}
 
 	if m.failed && v.opts.Visibility != nil && !o.permanent {
-		m.seconds = v.hiddenFor(ctx, m, o)
-		v.spawn(func() { v.hide(ctx, m) })
+		m.seconds = v.redelivery.hiddenFor(ctx, m, o)
+		v.spawn(func() { v.redelivery.hide(ctx, m) })
 	}
 
 	if v.has.ended {

@@ -108,15 +108,15 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",
 		file: "lambdawrap/visibility.go",
-		old:  `return max(pause, queue.HiddenFor(v.store.RetryAfter(o.until)))`,
-		new:  `return max(pause, 0*queue.HiddenFor(v.store.RetryAfter(o.until)))`,
+		old:  `return max(pause, queue.HiddenFor(r.store.RetryAfter(o.until)))`,
+		new:  `return max(pause, 0*queue.HiddenFor(r.store.RetryAfter(o.until)))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{
 		why:  "a message whose key another worker holds comes back with each lease, and uses its receives up",
 		file: "lambdawrap/visibility.go",
-		old:  `return max(pause, queue.HiddenFor(v.store.RetryAfter(o.until)))`,
-		new:  `return max(0*pause, queue.HiddenFor(v.store.RetryAfter(o.until)))`,
+		old:  `return max(pause, queue.HiddenFor(r.store.RetryAfter(o.until)))`,
+		new:  `return max(0*pause, queue.HiddenFor(r.store.RetryAfter(o.until)))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{
