@@ -155,7 +155,7 @@ type funcRun[In, Out any] struct {
 
 // run runs the handler, unless the claim has left too little time for it.
 func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
-	if err := r.invocation.mayBegin(ctx, r.message); err != nil {
+	if err := r.mayBegin(ctx); err != nil {
 		return out, err
 	}
 
@@ -165,6 +165,21 @@ func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
 	r.ran = true
 
 	return r.handler(ctx, r.in)
+}
+
+// mayBegin gives the claim back if it has left too little time for the handler.
+func (r *funcRun[In, Out]) mayBegin(ctx context.Context) error {
+	claim, isClaimed := idemddb.FromContext(ctx)
+
+	switch {
+	case !isClaimed:
+	case !r.invocation.hasTime() || ctx.Err() != nil:
+		return errors.Join(ErrNoTime, claim.ReleaseUnused(ctx))
+	case claim.Takeover():
+		logTakeover(ctx, r.logger(), r.message.asks.Key, r.message.id)
+	}
+
+	return nil
 }
 
 // outcomeOf returns the outcome of an invocation that returns this error.
@@ -210,21 +225,6 @@ func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*
 	}
 
 	return m, m.noKey
-}
-
-// mayBegin gives the claim back if it has left too little time for the handler.
-func (v *invocation) mayBegin(ctx context.Context, m *message) error {
-	claim, isClaimed := idemddb.FromContext(ctx)
-
-	switch {
-	case !isClaimed:
-	case !v.hasTime() || ctx.Err() != nil:
-		return errors.Join(ErrNoTime, claim.ReleaseUnused(ctx))
-	case claim.Takeover():
-		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
-	}
-
-	return nil
 }
 
 // claimOptions returns the options for the claim of the invocation.

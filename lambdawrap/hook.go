@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -57,12 +56,4 @@ func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
 	if err != nil {
 		v.log(ctx, m, line{slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", name, err})
 	}
-}
-
-// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles
-// itself is written until this time.
-func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
-	return engine.With(ctx, &engine.Invocation{
-		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Noted: engine.Of(ctx).Noted,
-	})
 }

@@ -190,6 +190,19 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(work, t.reserved)
 }
 
+// answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
+func (t times) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, t.answerAt)
+}
+
+// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles
+// itself is written until this time.
+func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
+	return engine.With(ctx, &engine.Invocation{
+		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Noted: engine.Of(ctx).Noted,
+	})
+}
+
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message
 // delays the answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
@@ -208,11 +221,6 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	}
 
 	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
-}
-
-// answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
-func (t times) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return within(ctx, t.answerAt)
 }
 
 // fail makes the invocation fail. Nothing starts any more.

@@ -12,7 +12,7 @@ var funcMutants = []mutant{
 	{
 		why:  "a handler starts without the time that it needs",
 		file: "lambdawrap/func.go",
-		old:  `case !v.hasTime() || ctx.Err() != nil:`,
+		old:  `case !r.invocation.hasTime() || ctx.Err() != nil:`,
 		new:  `case ctx.Err() != nil:`,
 		pkg:  "lambdawrap", run: "TestAClaimOfFuncThatComesTooLateIsGivenBackUnused",
 	},
