@@ -95,6 +95,7 @@ type Call struct {
 	busy    bool            // its operation is used by the goroutine of a shared flight
 	reports []report        // that the caller has not passed on
 	isOver  bool            // err is the answer
+	hasLeft bool            // the caller has left without one
 	err     error           // that of the last try
 
 	answers [1]planner.Answer // to a flight of this write alone
@@ -126,7 +127,7 @@ func (e *Engine) report(ctx context.Context, c *Call) {
 }
 
 // withdraw takes a write back whose caller leaves, unless it has ended. Its operation is used no more then.
-func (e *Engine) withdraw(ctx context.Context, c *Call) {
+func (e *Engine) withdraw(c *Call) {
 	for c.busy {
 		e.unbusy.Wait()
 	}
@@ -136,7 +137,7 @@ func (e *Engine) withdraw(ctx context.Context, c *Call) {
 	}
 
 	now := time.Now()
-	c.err = gaveUp(ctx, c.err)
+	c.hasLeft = true
 	e.planner.Withdraw(&c.Write)
 
 	if c.flight != nil { // it was not sent

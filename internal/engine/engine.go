@@ -94,6 +94,16 @@ func (e *Engine) Begin(ctx context.Context, w Write) *Call {
 
 // Wait ends Send.
 func (c *Call) Wait(ctx context.Context) error {
+	c.waitOver(ctx)
+
+	if c.hasLeft { // without the mutex, because an error of the client and a context may be code of the user
+		return gaveUp(ctx, c.err)
+	}
+
+	return c.err
+}
+
+func (c *Call) waitOver(ctx context.Context) {
 	e := c.engine
 
 	e.mu.Lock()
@@ -101,7 +111,7 @@ func (c *Call) Wait(ctx context.Context) error {
 
 	defer func() { // also if the user's code panics or ends the goroutine
 		if !c.isOver || c.busy {
-			e.withdraw(ctx, c)
+			e.withdraw(c)
 		}
 
 		if c.isLast {
@@ -116,7 +126,7 @@ func (c *Call) Wait(ctx context.Context) error {
 		case c.last != nil:
 			e.awaitLast(c)
 		case c.isOver:
-			return c.err
+			return
 		case c.flight != nil:
 			e.fly(ctx, c)
 		default:
@@ -320,6 +330,6 @@ func (e *Engine) await(ctx context.Context, c *Call) {
 	})
 
 	if isEnded {
-		e.withdraw(ctx, c)
+		e.withdraw(c)
 	}
 }

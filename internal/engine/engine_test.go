@@ -215,6 +215,87 @@ func TestAnAnswerThatComesAfterTheEndOfItsContext(t *testing.T) {
 	}
 }
 
+// probe is an error or a context of the user, whose methods may use the Store: they must not be called with the mutex held.
+type probe struct {
+	context.Context
+
+	err error
+	in  string // the method in which the mutex was held; "" for none
+	of  func() *Engine
+}
+
+func (p *probe) Error() string     { p.look("Error"); return p.err.Error() }
+func (p *probe) Is(err error) bool { p.look("Is"); return errors.Is(p.err, err) }
+func (p *probe) Err() error        { p.look("Err"); return p.Context.Err() }
+func (p *probe) Value(key any) any { p.look("Value"); return p.Context.Value(key) }
+
+func (p *probe) look(method string) {
+	mu := &p.of().mu
+
+	for range 1000 { // others hold it for a moment
+		if mu.TryLock() {
+			mu.Unlock()
+
+			return
+		}
+
+		runtime.Gosched()
+	}
+
+	p.in = method
+}
+
+// probing is a client that answers each request with this error.
+type probing struct {
+	*client
+
+	err error
+}
+
+func (c probing) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, c.err
+}
+
+func (c probing) BatchExecuteStatement(
+	context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return nil, c.err
+}
+
+func TestCodeOfTheUserIsNotCalledWithTheMutexHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c *caller
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+
+		p := &probe{Context: ctx, err: errors.New("no answer"), of: func() *Engine { return c.engine }}
+		api := probing{&client{}, p}
+		ignore := func(context.Context, string, error) {}
+		e := New(Config{API: api, Shared: api, Retried: ignore, Unshared: ignore})
+		c = &caller{engine: e, group: e.NewGroup(), read: map[string][]protocol.Outcome{}}
+
+		var callers sync.WaitGroup
+
+		c.group.Expect(2)
+
+		for _, record := range []string{"a", "b"} {
+			callers.Go(func() {
+				if err := c.send(p, record); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want the end of its context", err)
+				}
+			})
+		}
+
+		callers.Wait()
+
+		if p.in != "" {
+			t.Errorf("%s was called with the mutex held", p.in)
+		}
+	})
+}
+
 func TestNothingIsSentForAContextThatHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +422,7 @@ func TestAWriteThatTravelsAloneWaitsForNobody(t *testing.T) {
 				t.Errorf("%s: it waits", name)
 			}
 
-			g.engine.change(func() { g.engine.withdraw(t.Context(), c) })
+			g.engine.change(func() { g.engine.withdraw(c) })
 		})
 	}
 }
@@ -428,7 +509,7 @@ func TestAFlightOfOneWriteWhoseCallerHasLeftBeforeItWasSentLands(t *testing.T) {
 				t.Errorf("write %d has no flight", i)
 			}
 
-			e.change(func() { e.withdraw(t.Context(), c) })
+			e.change(func() { e.withdraw(c) })
 		}
 
 		e.wantIdle(t)
@@ -464,7 +545,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 					t.Error("the two writes do not travel together")
 				}
 
-				e.withdraw(t.Context(), c)
+				e.withdraw(c)
 			}
 		})
 		synctest.Wait()
@@ -622,7 +703,7 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		}
 
 		e.change(s.setFree)
-		e.change(func() { e.withdraw(t.Context(), calls[1]) })
+		e.change(func() { e.withdraw(calls[1]) })
 		s.take()
 		e.change(s.setFree)
 

@@ -204,6 +204,8 @@ func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
 
 // isWrong notes whether a shared request was processed. It returns true if the number of answers was wrong too often in a row.
 func (e *Engine) isWrong(f *planner.Flight, err error) bool {
+	hasWrongCount := errors.Is(err, wire.ErrCount) // without the mutex: an error of the client may be code of the user
+
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
@@ -212,7 +214,7 @@ func (e *Engine) isWrong(f *planner.Flight, err error) bool {
 		e.wrong = 0
 		f.IsAnswered = true
 		e.planner.Processed(f)
-	case errors.Is(err, wire.ErrCount):
+	case hasWrongCount:
 		e.wrong++
 	}
 

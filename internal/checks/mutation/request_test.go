@@ -51,6 +51,28 @@ var requestMutants = []mutant{
 		pkg: "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
+		why:  "an error of the client is read with the mutex of the Engine held, so that one which uses the Store hangs it",
+		file: "internal/engine/shared.go",
+		old: `	hasWrongCount := errors.Is(err, wire.ErrCount) // without the mutex: an error of the client may be code of the user
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+`,
+		new: `	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	hasWrongCount := errors.Is(err, wire.ErrCount)
+`,
+		pkg: "internal/engine", run: "TestCodeOfTheUserIsNotCalledWithTheMutexHeld",
+	},
+	{
+		why:  "a caller that leaves is told the last answer, and not that its own time is over",
+		file: "internal/engine/engine.go",
+		old:  `if c.hasLeft {`,
+		new:  `if c.hasLeft && c.err == nil {`,
+		pkg:  "internal/engine", run: "TestCodeOfTheUserIsNotCalledWithTheMutexHeld",
+	},
+	{
 		why:  "OnRetry is not called when a write is sent again",
 		file: "internal/engine/engine.go",
 		old:  `c.reports = append(c.reports, report{to: e.Retried, err: errs[i], isRetry: true})`,
