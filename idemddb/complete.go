@@ -108,14 +108,10 @@ func (s *staging) take() effects {
 func (c *Claim) complete(ctx context.Context, result []byte, value types.AttributeValue, omitted error) error {
 	s := c.store
 
-	w := completing{claim: c, result: result, value: value}
+	w := &completing{claim: c, result: result, value: value}
 	isLarge := value != nil && dbitem.ValueSize(value) > planner.LargeValue
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: isLarge, matches: w.matches, build: func() protocol.Write {
-		w.done = s.records.Completion("", nil, value, s.opts.Now())
-
-		return s.records.Complete(&c.held, &w.done)
-	}})
+	err := c.settle(ctx, settlement{write: w, kind: KindCompleted, cause: omitted, large: isLarge})
 
 	if err == nil && s.opts.Cache > 0 && !s.disabled {
 		c.cacheRecord(&w.done)
@@ -135,6 +131,13 @@ type completing struct {
 	result []byte
 	value  types.AttributeValue // of the result, as it is stored
 	done   record.Stored        // the record as the last try leaves it
+}
+
+func (w *completing) build() protocol.Write {
+	s := w.claim.store
+	w.done = s.records.Completion("", nil, w.value, s.opts.Now())
+
+	return s.records.Complete(&w.claim.held, &w.done)
 }
 
 // matches reports whether the stored record is what this completion writes: of this claim, COMPLETED, with the same result.
@@ -178,9 +181,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 		text = new(record.CauseOf(cause))
 	}
 
-	return c.settle(ctx, settlement{kind: KindReleased, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
-		return c.store.records.Release(&c.held, text)
-	}})
+	return c.settle(ctx, settlement{write: &releasing{claim: c, cause: text}, kind: KindReleased, cause: cause, anew: anew})
 }
 
 // ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover,
@@ -188,9 +189,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: KindReleased, matches: c.isReleased, build: func() protocol.Write {
-		return c.store.records.Return(&c.held)
-	}})
+	return c.settle(ctx, settlement{write: &releasing{claim: c, isUnused: true}, kind: KindReleased})
 }
 
 // Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of
@@ -206,34 +205,62 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, settlement{kind: KindFailed, cause: cause, build: func() protocol.Write {
-		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
-	}, matches: c.hasFailed})
+	return c.settle(ctx, settlement{write: &failing{c, record.CauseOf(cause)}, kind: KindFailed, cause: cause})
 }
 
-// hasFailed reports whether the record for which a failure was refused is as an earlier try of the claim left it.
-func (c *Claim) hasFailed(_ context.Context, f *protocol.Fenced) bool {
-	return c.held.Matches(f.Found) && f.Found.State == record.Failed
+// releasing is a release.
+type releasing struct {
+	claim    *Claim
+	cause    *string // nil for none
+	isUnused bool    // the work never began
 }
 
-// isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
+func (w *releasing) build() protocol.Write {
+	if w.isUnused {
+		return w.claim.store.records.Return(&w.claim.held)
+	}
+
+	return w.claim.store.records.Release(&w.claim.held, w.cause)
+}
+
+// matches reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
 // next claim found the key released. That claim found a lease of 0, or of -1 if this claim was a takeover whose work never began.
 // If further claims followed, the record no longer shows what the first of them found.
-func (c *Claim) isReleased(_ context.Context, f *protocol.Fenced) bool {
-	return f.IsUnknown && f.Found != nil && *f.Found.Fence == c.held.Fence+1 && f.Found.Previous <= 0
+func (w *releasing) matches(_ context.Context, f *protocol.Fenced) bool {
+	return f.IsUnknown && f.Found != nil && *f.Found.Fence == w.claim.held.Fence+1 && f.Found.Previous <= 0
 }
 
-// settlement is a write that ends a claim.
+// failing is the end of a key for good.
+type failing struct {
+	claim *Claim
+	cause string
+}
+
+func (w *failing) build() protocol.Write {
+	return w.claim.store.records.Fail(&w.claim.held, w.cause, w.claim.store.opts.Now())
+}
+
+// matches reports whether the record for which a failure was refused is as an earlier try of the claim left it.
+func (w *failing) matches(_ context.Context, f *protocol.Fenced) bool {
+	return w.claim.held.Matches(f.Found) && f.Found.State == record.Failed
+}
+
+// settlementWrite is the write of a settlement.
+type settlementWrite interface {
+	build() protocol.Write // the next try
+
+	// matches reports whether the record that made the condition false has the content that this write leaves, or shows that it had
+	// it. Then an earlier try of this call was applied, and the settlement is a success.
+	matches(ctx context.Context, f *protocol.Fenced) bool
+}
+
+// settlement ends a claim.
 type settlement struct {
+	write settlementWrite
 	kind  Kind
 	cause error
 	large bool // the write has a result that must not delay others
 	anew  bool // a release is sent although an earlier settlement of the claim has no known outcome
-	build func() protocol.Write
-
-	// matches reports whether the record that made the condition false has the content that this write leaves, or shows that it had
-	// it. Then an earlier try of this call was applied, and the settlement is a success.
-	matches func(ctx context.Context, f *protocol.Fenced) bool
 }
 
 // settle writes the end of a claim, or finds that an earlier try of the same call has written it.
@@ -256,7 +283,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		c.staging.end()
 	}
 
-	f := &protocol.Fenced{Table: c.store.records, Build: with.build}
+	f := &protocol.Fenced{Table: c.store.records, Build: with.write.build}
 	isLast := c.endMembership()
 
 	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
@@ -265,7 +292,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	err = c.store.engine.Send(write, engine.Write{
 		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, IsAlone: with.large, IsLast: isLast,
 	})
-	if (err != nil || f.IsRefused) && !with.matches(ctx, f) {
+	if (err != nil || f.IsRefused) && !with.write.matches(ctx, f) {
 		return c.refusal(write, verbs[with.kind], f.Found, cmp.Or(c.store.explain(err), refusalOf(f)))
 	}
 
