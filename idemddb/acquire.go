@@ -164,7 +164,7 @@ func (s *Store) newAcquisition(caller engine.Caller, key string, opts *ClaimOpti
 			Table:    s.records, Stamp: s.stamps(caller.LeaseBound),
 		},
 		store: s, caller: caller, key: key, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
-	}, err //nolint:wrapcheck // its callers name the key
+	}, err
 }
 
 const claimCap = time.Second // the longest pause between the tries of a claim

@@ -39,7 +39,7 @@ type Add struct {
 // check returns an error for what DynamoDB could only refuse, or what makes additions depend on their order.
 func (a *Add) check() error {
 	if err := dbitem.CheckWrite(a.write()); err != nil {
-		return err //nolint:wrapcheck // its caller says of which one
+		return err
 	}
 
 	if len(a.Values) == 0 {
@@ -99,7 +99,7 @@ func checkNumber(v types.AttributeValue) error {
 
 	_, err := dbitem.ParseNumber(n.Value)
 
-	return err //nolint:wrapcheck // its caller says of which one
+	return err
 }
 
 // write returns the item of the addition as a transaction has it, without its expressions.

@@ -98,7 +98,7 @@ func (e *EffectError) meaning() (meaning error) {
 	}()
 
 	if err := panicerror.Readable(e.refused(e)); err != nil {
-		return err //nolint:wrapcheck // it is the error of the user
+		return err
 	}
 
 	return e

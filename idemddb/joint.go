@@ -68,7 +68,7 @@ func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {
 func (j *jointWrite) wait(ctx context.Context, begun *engine.Call) error {
 	err := begun.Wait(ctx)
 	if err == nil || wire.IsTransient(err) {
-		return err //nolint:wrapcheck // its caller says what was sent
+		return err
 	}
 
 	j.answer = protocol.Answer{

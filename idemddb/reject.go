@@ -77,7 +77,7 @@ func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 		return protocol.Done, nil
 	}
 
-	return a.Read(answer) //nolint:wrapcheck // the engine reads it
+	return a.Read(answer)
 }
 
 // run writes the record.

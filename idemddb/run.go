@@ -123,7 +123,7 @@ func (o *ClaimOptions) replayed(ctx context.Context, rec *Record) error {
 		return nil
 	}
 
-	return panicerror.Readable(o.OnReplay(ctx, rec)) //nolint:wrapcheck // it is the error of the caller's own function
+	return panicerror.Readable(o.OnReplay(ctx, rec))
 }
 
 var (

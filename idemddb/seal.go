@@ -59,7 +59,7 @@ func (s *sealer) callOpen(ctx context.Context, sealed []byte, of Sealed) (plain 
 
 	plain, err = s.codec.Open(ctx, bytes.Clone(sealed), of)
 
-	return plain, panicerror.Readable(err) //nolint:wrapcheck // open wraps it
+	return plain, panicerror.Readable(err)
 }
 
 // unsealedError says why a result is not kept, though the key is completed: it could not be sealed.

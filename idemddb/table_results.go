@@ -44,7 +44,7 @@ func (r *tableResults) Put(ctx context.Context, name string, b []byte) error {
 				return protocol.ErrNoContent
 			}
 
-			return err //nolint:wrapcheck // the error of repeat is wrapped, with the part
+			return err
 		}); err != nil {
 			return fmt.Errorf("part %d: %w", i+1, err)
 		}
@@ -99,7 +99,7 @@ func (r *tableResults) read(ctx context.Context, in *dynamodb.GetItemInput) (fou
 		case wire.Code(err) == "AccessDeniedException":
 			return fmt.Errorf("the role needs dynamodb:GetItem: %w", err)
 		case err != nil:
-			return err //nolint:wrapcheck // get wraps it
+			return err
 		case out == nil || len(out.Item) == 0 && out.ConsumedCapacity == nil:
 			return protocol.ErrNoContent
 		}

@@ -138,7 +138,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	i := *engine.Of(work)
 	i.Noted = func(kind, key string, err error) { f.logNote(work, note{kind, key, err}, m.id) }
 
-	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, r.claimOptions(), r.run) //nolint:wrapcheck // its errors are those of Func
+	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, r.claimOptions(), r.run)
 }
 
 // funcRun is one invocation of a function whose key is known.

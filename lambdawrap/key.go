@@ -230,7 +230,7 @@ func callFind(
 
 	switch {
 	case err != nil:
-		return found, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
+		return found, panicerror.Readable(err)
 	case found.Key == "":
 		return found, noKey("the key function returned an empty key")
 	default:

@@ -18,7 +18,7 @@ func (w *wrapper) openEnvelope(ctx context.Context, m *message) ([]part, error) 
 
 	switch {
 	case err != nil:
-		return nil, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the user's function
+		return nil, panicerror.Readable(err)
 	case len(opened) == 0:
 		return nil, errEmpty
 	}

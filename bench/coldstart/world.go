@@ -144,13 +144,13 @@ func (w *world) measure(ctx context.Context, s side) (m start, err error) {
 
 	process, err := runtimeapi.Start(cmd)
 	if err != nil {
-		return m, err //nolint:wrapcheck // names the program
+		return m, err
 	}
 	defer process.Kill()
 
 	answer, err := process.Invoke(runtimeapi.Invocation{ID: "8476a536-e9f4-11e8-9739-2dfe598c3fcd", Event: event, Deadline: began.Add(patience)})
 	if err != nil {
-		return m, err //nolint:wrapcheck // says what happened
+		return m, err
 	}
 
 	m.init, m.answer = process.AskedAt().Sub(began), time.Since(process.AskedAt())

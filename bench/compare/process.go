@@ -86,7 +86,7 @@ func (p *process) invoke(id string, event []byte, i *invocation) ([]byte, error)
 		p.workOn(nil)
 	}
 
-	return body, err //nolint:wrapcheck // says what happened
+	return body, err
 }
 
 func (p *process) workOn(i *invocation) {

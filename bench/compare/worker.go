@@ -256,6 +256,5 @@ func (c *consumer) stage(ctx context.Context, paid payment) error {
 		return err
 	}
 
-	//nolint:wrapcheck // says what is wrong
 	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Update: c.credit(paid)}}})
 }

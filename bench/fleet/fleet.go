@@ -220,11 +220,11 @@ func (f *fleet) handle(ctx context.Context, m events.SQSMessage) error {
 	case claimed:
 		return nil
 	case announcing:
-		return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "next", Body: m.Body}}}) //nolint:wrapcheck // of a handler
+		return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "next", Body: m.Body}}})
 	case staged, optimistic:
 	}
 
-	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{ //nolint:wrapcheck // of a handler
+	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{
 		TableName: new(ledger), Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: m.Body}},
 	}}}})
 }

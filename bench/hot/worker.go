@@ -108,14 +108,14 @@ func (w *worker) sample(client *dynamodb.Client) (func(context.Context, events.S
 
 	accounts, err := ledger.New(ledgerTable, nil)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+		return nil, err
 	}
 
 	store, err := idemddb.New(client, recordTable, "payments", &idemddb.Options{
 		Retention: 30 * 24 * time.Hour, Observe: metrics.Observe, Senders: map[string]idemddb.Sender{ledger.Captured: accepting{}},
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+		return nil, err
 	}
 
 	opts := accounts.Options()

@@ -106,11 +106,11 @@ func (u *auditRun) run(ctx context.Context, keys []string) error {
 
 	arn, err := tablestream.Find(ctx, d.client, u.app.flags.table)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what was asked
+		return err
 	}
 
 	if u.checker, err = audit.NewChecker(u.options(d)); err != nil {
-		return err //nolint:wrapcheck // it names the option
+		return err
 	}
 
 	u.printer = auditPrinter{app: u.app}

@@ -115,7 +115,7 @@ func (a *app) report(ctx context.Context, d *desk, r *reporting) error {
 
 	var page bytes.Buffer
 	if err := report.Write(&page, totals, reading); err != nil {
-		return err //nolint:wrapcheck // it says what it is about
+		return err
 	}
 
 	return a.save(r.out, page.Bytes(), progress)

@@ -47,7 +47,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+		return nil, err
 	}
 
 	idemddb.Warm(ctx, client)

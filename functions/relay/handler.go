@@ -43,7 +43,7 @@ func wire(ctx context.Context) (func(context.Context) error, error) {
 	for _, namespace := range []string{"api", "payments"} {
 		store, err := idemddb.New(client, table, namespace, &idemddb.Options{UnsentIndex: "unsent", Senders: senders, Observe: logParked(logger)})
 		if err != nil {
-			return nil, err //nolint:wrapcheck // says where it comes from
+			return nil, err
 		}
 
 		sweeps = append(sweeps, func(ctx context.Context) (outbox.Report, error) { return outbox.Sweep(ctx, store, client) })

@@ -59,5 +59,5 @@ func (r *Records) get(ctx context.Context, in *dynamodb.GetItemInput) (out *dyna
 		}
 	}
 
-	return out, err //nolint:wrapcheck // by the callers
+	return out, err
 }

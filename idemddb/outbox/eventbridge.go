@@ -85,7 +85,7 @@ func (b *eventBus) request(ctx context.Context, ms []idemddb.Message) ([]error, 
 
 	out, err := b.api.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // answer wraps it
+		return nil, err
 	}
 
 	// The answers have no ids. If there is one more or one less, nobody can tell whose they are.

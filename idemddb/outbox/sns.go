@@ -81,7 +81,7 @@ func (t *snsTopic) request(ctx context.Context, ms []idemddb.Message) ([]error, 
 
 	out, err := t.api.PublishBatch(ctx, in)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // answer wraps it
+		return nil, err
 	}
 
 	answers := newEntryAnswers(len(ms))

@@ -65,7 +65,7 @@ func (q *sqsQueue) request(ctx context.Context, ms []idemddb.Message) ([]error, 
 
 	out, err := q.api.SendMessageBatch(ctx, in)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // answer wraps it
+		return nil, err
 	}
 
 	answers := newEntryAnswers(len(ms))

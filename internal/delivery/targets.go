@@ -159,5 +159,5 @@ func (t *Targets) call(ctx context.Context, target string, messages []Message) (
 func readable(answer error) (err error) {
 	defer panicerror.Catch("an error of the sender", &err)
 
-	return panicerror.Readable(answer) //nolint:wrapcheck // it is the error of the user
+	return panicerror.Readable(answer)
 }

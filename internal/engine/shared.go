@@ -124,7 +124,7 @@ func panicked(v any) error {
 		return ErrExited
 	}
 
-	return panicerror.New(theClient, v) //nolint:wrapcheck // it is made here
+	return panicerror.New(theClient, v)
 }
 
 // board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of
@@ -302,7 +302,7 @@ func (c *Call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
 		}
 	}()
 
-	return c.op.Read(a) //nolint:wrapcheck // it is the operation's own
+	return c.op.Read(a)
 }
 
 func (e *Engine) change(f func()) {

@@ -70,7 +70,7 @@ func (r *reader) iterate(ctx context.Context, s *shard) (*string, error) {
 	}
 
 	if err != nil {
-		return nil, err //nolint:wrapcheck // refused wraps it
+		return nil, err
 	}
 
 	return out.ShardIterator, nil

@@ -23,7 +23,7 @@ func Table(ctx context.Context, client *dynamodb.Client, table string, options a
 
 	checker, err := audit.NewChecker(options)
 	if err != nil {
-		return audit.Report{}, err //nolint:wrapcheck // says where it comes from
+		return audit.Report{}, err
 	}
 
 	arn, err := tablestream.Find(ctx, client, table)

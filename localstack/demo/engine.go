@@ -39,7 +39,7 @@ func open(ctx context.Context, name string) (*engine, error) {
 		if endpoint == "" {
 			var err error
 			if endpoint, e.stop, err = dynamodblocal.Start(ctx, ".", os.Stderr); err != nil {
-				return nil, err //nolint:wrapcheck // says where it comes from
+				return nil, err
 			}
 		}
 

@@ -29,7 +29,7 @@ const timeLimit = time.Minute
 type handler func(context.Context, *ledger.Ledger, events.SQSMessage) error
 
 func pay(ctx context.Context, accounts *ledger.Ledger, m events.SQSMessage) error {
-	return accounts.Pay(ctx, m) //nolint:wrapcheck // the wrapper reads it
+	return accounts.Pay(ctx, m)
 }
 
 // worker is one process of the payments function. It gets one invocation.

@@ -51,7 +51,7 @@ func run(ctx context.Context, out io.Writer, captured, file string) error {
 
 	p, err := pipeline.New(ctx, pipeline.Names{})
 	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+		return err
 	}
 
 	if _, err := p.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(captured)}); err != nil {

@@ -37,7 +37,7 @@ func (p *Poller) Poll(ctx context.Context) (int, error) {
 	for partition, offset := range p.Offsets {
 		records, err := p.Log.Fetch(p.Topic, partition, offset, p.Size)
 		if err != nil {
-			return 0, err //nolint:wrapcheck // the log says what it is about
+			return 0, err
 		}
 
 		if n += len(records); len(records) > 0 {

@@ -55,7 +55,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 func showStack(ctx context.Context, out io.Writer, o options) error {
 	p, err := pipeline.Open(ctx, o.sam, o.stack)
 	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+		return err
 	}
 
 	if o.send {
@@ -79,7 +79,7 @@ func showStack(ctx context.Context, out io.Writer, o options) error {
 func showTables(ctx context.Context, out io.Writer, names pipeline.Names) error {
 	p, err := pipeline.New(ctx, names)
 	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+		return err
 	}
 
 	records, errRecords := p.Records(ctx)

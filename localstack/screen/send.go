@@ -69,7 +69,7 @@ func sendPayments(ctx context.Context, out io.Writer, p *pipeline.Pipeline, wait
 	dead, err := poll(ctx, wait, func() (bool, error) {
 		now, err := p.Depth(ctx, p.DeadLetterQueueUrl)
 
-		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err //nolint:wrapcheck // says where it comes from
+		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err
 	})
 
 	if err == nil && !dead {
@@ -81,7 +81,7 @@ func sendPayments(ctx context.Context, out io.Writer, p *pipeline.Pipeline, wait
 
 func sendAndWait(ctx context.Context, p *pipeline.Pipeline, hidden int, bodies ...string) error {
 	if err := p.Send(ctx, bodies...); err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+		return err
 	}
 
 	return waitUntilDone(ctx, p, hidden)
@@ -97,7 +97,7 @@ func waitUntilDone(ctx context.Context, p *pipeline.Pipeline, hidden int) error 
 	done, err := poll(ctx, most, func() (bool, error) {
 		records, err := p.Records(ctx)
 		if err != nil {
-			return false, err //nolint:wrapcheck // says where it comes from
+			return false, err
 		}
 
 		ended := 0
@@ -113,7 +113,7 @@ func waitUntilDone(ctx context.Context, p *pipeline.Pipeline, hidden int) error 
 
 		isEmpty := depth.Waiting == 0 && depth.Hidden <= hidden
 
-		return len(records) >= len(payments()) && ended == len(records) && isEmpty, err //nolint:wrapcheck // says where it comes from
+		return len(records) >= len(payments()) && ended == len(records) && isEmpty, err
 	})
 	if err == nil && !done {
 		err = fmt.Errorf("after %v the payments are not done: %s. The function's log is in LocalStack's", most, saw)

@@ -34,7 +34,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, records, ledger string) error {
 	p, err := pipeline.New(ctx, pipeline.Names{RecordTableName: records, LedgerTableName: ledger})
 	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+		return err
 	}
 
 	if p.DynamoDB.Options().BaseEndpoint == nil {

@@ -101,14 +101,13 @@ func (l *Ledger) Options() *lambdawrap.Options {
 func (l *Ledger) Pay(ctx context.Context, m events.SQSMessage) error {
 	payment, err := decode(m.Body)
 	if err != nil {
-		return lambdawrap.Permanent(err) //nolint:wrapcheck // a marker, not a source
+		return lambdawrap.Permanent(err)
 	}
 
 	if err := wait(ctx, l.pause); err != nil {
 		return fmt.Errorf("payments: not staged: %w", err)
 	}
 
-	//nolint:wrapcheck // says what is wrong
 	return idemddb.Stage(ctx, idemddb.Effects{
 		Items:    []types.TransactWriteItem{l.entry(payment)},
 		Adds:     []idemddb.Add{l.credit(payment)},
@@ -149,7 +148,7 @@ func refused(e *idemddb.EffectError) error {
 		err = ErrBooked
 	}
 
-	return lambdawrap.Permanent(fmt.Errorf("%w: %w", err, e)) //nolint:wrapcheck // a marker, not a source
+	return lambdawrap.Permanent(fmt.Errorf("%w: %w", err, e))
 }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -103,7 +103,7 @@ func (u *unfenced) effects(ctx context.Context, key string) (int, error) {
 		TableName: new(table), Key: map[string]types.AttributeValue{"pk": text(key)}, ConsistentRead: new(true),
 	})
 	if err != nil || out.Item["res"] == nil {
-		return 0, err //nolint:wrapcheck // the caller says what it read
+		return 0, err
 	}
 
 	return 1, nil

@@ -49,7 +49,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), os.Getenv("PAYMENTS_QUEUE_URL"))},
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+		return nil, err
 	}
 
 	return lambdawrap.HTTP(store, http.HandlerFunc(accept), &lambdawrap.HTTPOptions{Caller: caller, Required: true}), nil
@@ -101,7 +101,6 @@ func accept(w http.ResponseWriter, r *http.Request) {
 func stage(ctx context.Context, payment ledger.Payment, message string) error {
 	table := os.Getenv("LEDGER_TABLE")
 
-	//nolint:wrapcheck // says where it comes from
 	return idemddb.Stage(ctx, idemddb.Effects{
 		Items: []types.TransactWriteItem{{Put: &types.Put{TableName: &table, Item: map[string]types.AttributeValue{
 			"pk":      &types.AttributeValueMemberS{Value: "request#" + payment.PaymentID},

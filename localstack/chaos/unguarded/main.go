@@ -50,7 +50,7 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 		Senders: map[string]idemddb.Sender{ledger.Captured: outbox.SQS(queues, env.CapturedQueue)},
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+		return nil, err
 	}
 
 	pay := func(ctx context.Context, m events.SQSMessage) error { return stage(ctx, env, m.Body) }
@@ -62,7 +62,7 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 func stage(ctx context.Context, env ledger.Env, body string) error {
 	var payment ledger.Payment
 	if err := json.Unmarshal([]byte(body), &payment); err != nil {
-		return lambdawrap.Permanent(err) //nolint:wrapcheck // a marker, not a source
+		return lambdawrap.Permanent(err)
 	}
 
 	select {
@@ -73,7 +73,6 @@ func stage(ctx context.Context, env ledger.Env, body string) error {
 
 	expression := "ADD balance :amount, payments :one"
 
-	//nolint:wrapcheck // says what is wrong
 	return idemddb.Stage(ctx, idemddb.Effects{
 		Items: []types.TransactWriteItem{{Update: &types.Update{
 			TableName:        &env.LedgerTable,
