@@ -83,6 +83,9 @@ const (
 	// updateReopen lets a failed key be claimed again, with its attempts counted from zero. The fencing token rises although nobody
 	// claims the key, so that a late request of the write that ended it is refused, and so is the worker that it was ended for: its
 	// message comes back and is claimed anew. took says that a second run may begin.
+	//
+	// The update counts in took, so it must not be applied twice. unchanged refuses the second time: the first has raised fence and
+	// set op.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, #exp = :exp, op = :op" +
 		", took = if_not_exists(took, :zero) - :one"
 

@@ -185,14 +185,16 @@ const (
 	// updateReturn releases a takeover whose work never began. The next claim must still see that a lease ran out, so the lease
 	// becomes −1: it counts as released, as 0 does, but it is not 0.
 	updateReturn = "SET lease = :returned" + updateUnused
-
-	// updateReopen lets a failed key be claimed again. The fencing token rises although nobody claims the key, so that a late request
-	// of the write that ended it (condMarkFailed) is refused. took says that a second run may begin: the first may have had its
-	// effect.
-	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp" + updateReopened
-
-	updateReopened = ", took = if_not_exists(took, :zero) - :one"
 )
+
+// updateReopen lets a failed key be claimed again. The fencing token rises although nobody claims the key, so that a late
+// request of the write that ended it (condMarkFailed) is refused. took says that a second run may begin: the first may have had
+// its effect.
+//
+// The update counts in took, so it must not be applied twice. condFailed refuses the second time: st is INPROGRESS then, and if
+// the key has failed again, its fencing token is higher.
+const updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp" +
+	", took = if_not_exists(took, :zero) - :one"
 
 // updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record
 // is completed when it is claimed. It has the same condition as a claim, so of a commit and any other claim of the key one wins.
