@@ -137,7 +137,7 @@ func ExampleOptions_failWhole() {
 	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailOnOutage: true}), received("pay ann", "pay bob"))
 	// Output:
 	// come back: [m-1 m-2]
-	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set
+	// all come back: lambdawrap: DynamoDB answered or accepted no claim and no commit of the batch, and Options.FailOnOutage is set
 }
 
 // OnMessage gets each message with its outcome, for example for business metrics.

@@ -248,7 +248,7 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 	}
 
 	if w.opts.FailOnOutage && isOutage(messages) {
-		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set")
+		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered or accepted no claim and no commit of the batch, and Options.FailOnOutage is set")
 	}
 
 	return response, nil

@@ -14,8 +14,9 @@ import (
 type Outcome string
 
 // The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one
-// that may be claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is
-// permanent: it is done if Options.DeadLetter took it. All others are reported failed and come back.
+// that may be claimed again. A message with one of the first four is done, and so is one with fenced whose work is done. One with
+// failed, refused, mismatch or no_key is permanent: it is done if Options.DeadLetter took it. All other messages are reported
+// failed and come back.
 const (
 	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
 	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
