@@ -44,8 +44,10 @@ type Stored struct {
 	Shard         string `dynamodbav:"-"` // in the index of unsent messages; "" for none
 	NoTakeover    bool   `dynamodbav:"-"` // the last claim was made with Options.NoTakeover
 
-	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
-	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results or a sealed one, or NULL for one that was omitted
+	Expires int64 `dynamodbav:"-"` // epoch seconds, under the user's name for it
+
+	// Result is nil, B, M for one that is sealed or is kept outside of its record, or NULL for one that was omitted.
+	Result types.AttributeValue `dynamodbav:"-"`
 }
 
 // ErrCorrupt is the error for an item that cannot be read as a record.
