@@ -29,8 +29,8 @@
 //     items mean fewer conflicts. Writes that touch no hot item leave at once, together. A conflict on a record alone is its
 //     write's own pause.
 //  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in
-//     progress is asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every
-//     answer, the writes are regrouped.
+//     progress is asked for until that ends. A write without a record is sent as it was to its end, alone. After the second
+//     try, and after every other answer, the writes that are not done are regrouped.
 //  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one
 //     flight probes, and its answer renews or ends the memory. After the reads of rule 10 were denied, none is made for as long,
 //     and then one is.
@@ -277,8 +277,8 @@ func (p *Planner) landed(l landing, w *Write, answer Answer) bool {
 	}
 
 	if l.isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
-		w.shared++
-		w.IsAlone = w.shared >= maxShared
+		w.passedOver++
+		w.IsAlone = w.passedOver >= maxPassedOver
 	}
 
 	p.rest(l.now, w, l.jitter)

@@ -95,5 +95,5 @@ func (w *Write) text(now time.Time) string {
 	}
 
 	return fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v, seen %v)",
-		w.number, w.Record, w.tries, w.shared, since, w.pause, w.End.Sub(now), w.IsAlone, w.isSeen)
+		w.number, w.Record, w.tries, w.passedOver, since, w.pause, w.End.Sub(now), w.IsAlone, w.isSeen)
 }

@@ -29,8 +29,8 @@ const (
 	tryPart = 3                    // a try has at most this part of the time that is left
 	lastTry = 2 * time.Millisecond // with less time left than this, no further try is made
 
-	maxShared = 3               // tries of a write while others of its flights have answers
-	deniedFor = 5 * time.Minute // how long a denial is remembered
+	maxPassedOver = 3               // then the write travels alone
+	deniedFor     = 5 * time.Minute // how long a denial is remembered
 )
 
 // Policy says how a write is sent again.
@@ -55,22 +55,22 @@ type Write struct {
 	IsUrgent bool   // the lease that it extends is almost over
 	Handle   any    // the caller's
 
-	lane    int
-	number  int // in the order of Submit
-	state   state
-	since   time.Time // when it began to wait
-	due     time.Time // the end of its pause
-	pause   time.Duration
-	denied  time.Time // when it was first refused in this way
-	tries   int
-	isSeen  bool // its last flight has shown that its record does not stand in the way, and it leaves at once
-	hasLeft bool // it was in a flight before, so it no longer waits for others of its group
-	shared  int  // tries that were not processed while others of the flight were
-	flight  *Flight
-	items   []Item // what it touches: first its record
-	first   [1]Item
-	single  Flight // with room for the flight of this write alone
-	one     [1]*Write
+	lane       int
+	number     int // in the order of Submit
+	state      state
+	since      time.Time // when it began to wait
+	due        time.Time // the end of its pause
+	pause      time.Duration
+	denied     time.Time // when the present run of Rejected answers began; zero for none
+	tries      int
+	isSeen     bool // its last flight has shown that its record does not stand in the way, and it leaves at once
+	hasLeft    bool // it was in a flight before, so it no longer waits for others of its group
+	passedOver int  // tries after which it had no answer, and another write of its flight had
+	flight     *Flight
+	items      []Item // what it touches: first its record
+	first      [1]Item
+	single     Flight // with room for the flight of this write alone
+	one        [1]*Write
 }
 
 // Joint is what a write needs of its transaction.

@@ -112,8 +112,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "a key that is throttled for good delays those whose requests it is in",
 		file: "internal/planner/planner.go",
-		old:  `w.shared >= maxShared`,
-		new:  `w.shared >= 1000*maxShared`,
+		old:  `w.passedOver >= maxPassedOver`,
+		new:  `w.passedOver >= 1000*maxPassedOver`,
 		pkg:  "internal/planner", run: "TestAWriteBelongsToItself",
 	},
 	{
