@@ -35,8 +35,9 @@ type ClaimOptions struct {
 
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
 	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the
-	// other returns its value. [FromContext] has no claim then. Claim and Run return ErrMisuse, and Commit, which is what Optimistic
-	// means, ignores it. The Store must have a Retention of at least 1 hour and a client that is a [Transactor]; otherwise Do returns
+	// other returns its value. Cost: a duplicate runs fn, too, and is charged for its cancelled transaction, unless Options.Cache
+	// has the record. [FromContext] has no claim then. Claim and Run return ErrMisuse, and Commit, which is what Optimistic means,
+	// ignores it. The Store must have a Retention of at least 1 hour and a client that is a [Transactor]; otherwise Do returns
 	// ErrBadEffects, and fn does not run. Defaults to false.
 	Optimistic bool
 

@@ -55,13 +55,15 @@ type Options struct {
 	Lease time.Duration
 
 	// MaxAttempts is how many claims of one key may begin work before the key becomes FAILED and is answered with ErrFailed. It
-	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
+	// guards against a message that kills its worker each time. Cost: a wrapper then claims a key only when a worker is free for
+	// it, so claims share fewer requests. Negative is an error. Defaults to 0: no limit.
 	MaxAttempts int
 
-	// NoTakeover makes the next claim of a key whose lease ran out end the key as FAILED instead of taking it over: it and all later
-	// claims return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than
-	// happen twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the
-	// key is new, also under NoTakeover, so Retention must be long enough. Defaults to false.
+	// NoTakeover makes the next claim of a key whose lease ran out end the key as FAILED instead of taking it over: it and all
+	// later claims return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not
+	// happen than happen twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's
+	// retention the key is new, also under NoTakeover, so Retention must be long enough. Cost: as for MaxAttempts, claims share
+	// fewer requests. Defaults to false.
 	NoTakeover bool
 
 	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.

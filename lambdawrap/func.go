@@ -16,10 +16,10 @@ import (
 
 // FuncOptions shape the wrapper of a function with the input In. Zero means the default, but Key must be set.
 type FuncOptions[In any] struct {
-	// Key picks the idempotency key of an invocation, under the rules of [KeyFunc]. There is no default: a whole event as a key would
-	// hold parts that change with each delivery, so that no duplicate ever matched. [EventBridgeID], [SNSMessageID],
-	// [S3ObjectVersion] and [RequestID] are ready. Its context ends when Reserve begins. If it has not answered when it is too late
-	// for the handler to start, the invocation fails in time, with nothing claimed. If it is nil, each invocation fails.
+	// Key picks the idempotency key of an invocation, under the rules of [KeyFunc]. There is no default: a whole event as a key
+	// would hold parts that change with each delivery, so no duplicate would ever match. [EventBridgeID], [SNSMessageID],
+	// [S3ObjectVersion] and [RequestID] are ready. Its context ends when Reserve begins. If it has not answered when it is too
+	// late for the handler to start, the invocation fails in time, with nothing claimed. If it is nil, each invocation fails.
 	Key func(context.Context, In) (string, error)
 
 	// Fingerprint identifies the input, after Key and within its time: another input under the same key is refused with
@@ -40,8 +40,9 @@ type FuncOptions[In any] struct {
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and
-	// one transaction commits the record, the result and the effects. With a Store without the Retention or the client that it
-	// needs, each invocation is an error that says so. Defaults to false.
+	// one transaction commits the record, the result and the effects. Cost: a duplicate runs the handler, too, and is charged for
+	// its cancelled transaction, unless Options.Cache of the Store has the record. With a Store without the Retention or the
+	// client that it needs, each invocation is an error that says so. Defaults to false.
 	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when

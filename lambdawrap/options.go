@@ -72,12 +72,13 @@ type Options struct {
 	OnMessage func(context.Context, events.SQSMessage, Outcome)
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed
-	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease,
-	// nothing to take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client
-	// with TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever.
-	// [idemddb.FromContext] has no claim at a first delivery. If a handler returns nil without a call of Stage, not even
-	// Stage(ctx, Effects{}), its message is reported failed, with an ERROR in the log. With Batch it is an invocation error.
-	// Defaults to false.
+	// beforehand: the handler runs, and one transaction commits the record and the effects together. So there is no lease, nothing
+	// to take over, and a batch's commits share requests. The Store must have a Retention of at least 1 hour and a client with
+	// TransactWriteItems; otherwise each invocation is an error that says so. A redelivery is claimed as ever. Cost: a duplicate
+	// that comes as a new message runs the handler, too, and may be charged for a cancelled transaction, unless Options.Cache of
+	// the Store has the record. [idemddb.FromContext] has no claim at a first delivery. If a handler returns nil without a call of
+	// Stage, not even Stage(ctx, Effects{}), its message is reported failed, with an ERROR in the log. With Batch it is an
+	// invocation error. Defaults to false.
 	Optimistic bool
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. When it begins, nothing starts
@@ -130,7 +131,7 @@ type Options struct {
 // that ends later than 12 h after the message was received.
 //
 // A message that comes back sooner uses up the queue's maxReceiveCount sooner: the fifth delivery comes 15 to 30 s after the
-// first, the tenth after 8.5 to 17 min. So set it by the longest outage that messages should outlast.
+// first, the tenth after 8.5 to 17 min. So choose maxReceiveCount by the longest outage that messages should outlast.
 //
 // The client must be one of the function's own region, where its queue is, too. It must be safe for concurrent use.
 type VisibilityAPI interface {
