@@ -10,7 +10,7 @@ TIME    ?= 10s
 BENCH   ?= .
 COUNT   ?= 1
 
-# The tests add to the file how many changes they had judged. In all there must be so many, and some of each of these packages.
+# The tests add to the file how many changes they had judged. There must be at least so many in all, and some from each of these packages.
 AUDIT   := $(abspath .audit.jsonl)
 AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambdawrap functions api payments ledger relay
 

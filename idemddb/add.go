@@ -150,7 +150,7 @@ func (e *Effects) additions(identities []string) []protocol.Addition {
 	return all
 }
 
-// sortedNames returns each name once.
+// sortedNames returns the names in order, each once.
 func sortedNames(names []string) []string {
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)

@@ -50,7 +50,7 @@ type committing struct {
 	acquisition
 
 	effects effects
-	value   types.AttributeValue // the result: nil, B, M for one that is kept elsewhere, or NULL for one that is omitted
+	value   types.AttributeValue // the result, as record.Stored.Result says
 	omitted error                // why the result is omitted
 	done    record.Stored        // as it was committed
 	old     *record.Stored       // one past its retention, in whose place the next try puts a whole new record; nil for none
@@ -164,7 +164,8 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	return c, nil
 }
 
-// run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.
+// run commits the key. The first call waits for the write that start has begun, or begins one. Each further call, made because
+// another worker holds the key, begins a write of its own.
 func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
@@ -193,7 +194,7 @@ func (c *committing) begin(ctx context.Context, p planner.Policy, hold time.Dura
 }
 
 // applied announces the messages of a commit, so that those of several commits are sent together. A commit that has messages is
-// a member of the batch: the writes that remove the sent messages wait for each other.
+// a member of its group: the writes that remove the sent messages wait for each other.
 func (c *committing) applied() {
 	c.store.targets.Expect(c.done.Outbox)
 

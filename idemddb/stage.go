@@ -30,7 +30,8 @@ func Stage(ctx context.Context, e Effects) error {
 	return s.add(ctx, e)
 }
 
-// Unstage forgets what was staged with this context, and what Stage refused, for a handler that tries again inside of itself.
+// Unstage forgets what was staged with this context, and what Stage refused, for a handler that tries again inside of itself. It
+// does nothing where Stage returns ErrNoClaim.
 func Unstage(ctx context.Context) {
 	if s := stagingOf(ctx); s != nil {
 		s.mu.Lock()

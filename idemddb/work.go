@@ -62,7 +62,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
+// Staged returns what is staged so far. Tests of handlers use it, too. It must not be changed.
 func (w *Work) Staged() Effects {
 	w.mustExist()
 	w.mu.Lock()
@@ -72,8 +72,8 @@ func (w *Work) Staged() Effects {
 }
 
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the
-// record. A result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with
-// a third of its length and 4 KB more, as what an encoding adds to it.
+// record. A result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec, Fits adds a
+// third of the length and 4 KB, because an encoding may add that much.
 func (w *Work) Fits(result []byte) bool {
 	w.mustExist()
 	w.mu.Lock()

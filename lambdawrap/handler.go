@@ -35,8 +35,8 @@ func newPanicError(value any) *PanicError {
 	return &PanicError{Value: p.Value, Stack: p.Stack()}
 }
 
-// durations are how long the last handlers took that succeeded. The longest of them says when it is too late for another one to
-// start.
+// durations holds how long the last successful handlers took. The longest of these times says when it is too late for another
+// handler to start.
 type durations struct {
 	longest atomic.Int64 // a time.Duration; 0 if no handler has succeeded yet
 

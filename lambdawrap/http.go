@@ -30,13 +30,13 @@ type HTTPOptions struct {
 	// nil: problem details.
 	Conflict, Mismatch, KeyMissing *HTTPAnswer
 
-	// EndHeader is the name of a header of replays that says when their record ends, as a date of HTTP. Then the key is new. Defaults
-	// to "": none.
+	// EndHeader is the name of a header of replays that says when their record ends, as a date of HTTP. After that time the key is
+	// new. Defaults to "": none.
 	EndHeader string
 
 	// FingerprintHeaders are names of headers that belong to what a request asks for, as one that chooses a tenant or a version of
 	// the API: a request that is repeated with other values is answered with 422. Adding one makes the repetition of an earlier
-	// request a mismatch, if it has the header or not. Defaults to none but Content-Type.
+	// request a mismatch, whether it has the header or not. Defaults to none but Content-Type.
 	FingerprintHeaders []string
 
 	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request

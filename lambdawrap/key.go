@@ -68,7 +68,7 @@ func keyOfMessage(m events.SQSMessage) (string, error) {
 // The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as two
 // messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer that sends
 // an id again in another group, more than five minutes later, runs the work again. The error is [ErrNoKey] for a message without
-// the id, which is one of a queue that is not FIFO.
+// the id, as in a queue that is not FIFO.
 func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 	id := m.Attributes["MessageDeduplicationId"]
 	switch {

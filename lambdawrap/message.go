@@ -38,7 +38,7 @@ type message struct {
 	derived context.Context //nolint:containedctx // what MessageContext returned, kept for another goroutine than the one that asked it
 	quest   quest
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
-	place   int        // in the order of the batch; with Batch also among what stands in the same message
+	place   int        // its position in the batch; with Batch, messages from one envelope have positions of their own
 
 	verdict chan schedule.Action // what the schedule decides, but for its first decision
 	end     outcome              // of other messages of the batch that ask for the same work

@@ -114,10 +114,10 @@ func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics,
 	}
 }
 
-// MeasureHTTP is [Measure] for the handler that [HTTP] returns. It writes a line for each request that is not refused before its
-// record is asked for, such as one without a caller or with a body that is too long. The line has one message, and one failure if
-// the work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where a rule of
-// NewMetrics is broken, each request is answered with 500, before its work begins.
+// MeasureHTTP is [Measure] for the handler that [HTTP] returns. It writes a line for each request but one that is refused
+// before its record is asked for, such as one without a caller or with a body that is too long. The line has one message, and
+// one failure if the work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where
+// a rule of NewMetrics is broken, each request is answered with 500, before its work begins.
 //
 //	lambdaurl.Start(authenticate(metrics.MeasureHTTP(lambdawrap.HTTP(store, mux, opts))))
 func (m *Metrics) MeasureHTTP(h http.Handler) http.Handler {

@@ -175,8 +175,8 @@ func (s *Schedule) Call(now time.Time) { s.run(now, len(s.messages)-1) }
 // Called reports that the handler of Call has returned.
 func (s *Schedule) Called() { s.leave(len(s.messages) - 1) }
 
-// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, neither NoTime nor Blocked
-// follows: when handlers start no more, as many hooks run as there are workers.
+// Hook reports that a message whose work has ended wants a worker for its hook. The answer is always Start, never NoTime or
+// Blocked: when handlers start no more, as many hooks run as there are workers.
 func (s *Schedule) Hook(i int) {
 	m := &s.messages[i]
 	m.state, m.hook = ready, true
