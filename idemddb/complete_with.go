@@ -64,7 +64,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 
 	switch err := c.sendCommit(write, j, engine.Write{
 		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.caller.Group, Joint: e.joint(result),
-		Retried: func(ctx context.Context) { c.extendInLine(ctx, bound) },
+		Retried: func(ctx context.Context) { c.extendBetweenTries(ctx, bound) },
 	}); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
@@ -179,9 +179,9 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 	return c.store.newDelivering(c.caller.Group, c.key, c.held.Partition, done).deliver(ctx)
 }
 
-// extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters
-// more, and its own condition says whether the claim is lost.
-func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
+// extendBetweenTries extends the lease between two tries, because the renewal has ended. It makes one try: the transaction
+// matters more, and its own condition says whether the claim is lost.
+func (c *Claim) extendBetweenTries(ctx context.Context, bound time.Time) {
 	if c.left() < c.store.opts.Lease/3 {
 		_, _ = c.lengthen(ctx, bound, planner.Policy{End: time.Now()})
 	}

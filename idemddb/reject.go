@@ -35,7 +35,7 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	if panicerror.IsPermanent(cause) {
 		a.repeatWhileChanged(write, &p, func() { a.sendClaim(write, &p) })
 	} else {
-		r := &rejecting{claim: &a, cause: record.CauseOf(cause)}
+		r := &rejecting{call: &a, cause: record.CauseOf(cause)}
 		a.repeatWhileChanged(write, &p, func() { r.run(write, p) })
 	}
 
@@ -54,13 +54,13 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 // rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no
 // claim.
 type rejecting struct {
-	claim *acquisition
+	call  *acquisition
 	cause string
 }
 
 // Request returns the rejection as a request of its own.
 func (r *rejecting) Request() protocol.Request {
-	a := r.claim
+	a := r.call
 	a.Last = a.Stamp()
 
 	return protocol.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.Last, r.cause), types.ReturnValueAllNew)}
@@ -68,7 +68,7 @@ func (r *rejecting) Request() protocol.Request {
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
 func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
-	a := r.claim
+	a := r.call
 
 	rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
 	if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {
@@ -82,7 +82,7 @@ func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 
 // run writes the record.
 func (r *rejecting) run(ctx context.Context, p planner.Policy) {
-	a := r.claim
+	a := r.call
 	if err := a.store.engine.Send(ctx, a.write(p, r)); err != nil {
 		a.err = keyError("reject", a.key, a.store.explain(err))
 
@@ -97,7 +97,7 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 // rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts
 // as failed, so that it refuses a late request of the commit.
 func (r *rejecting) rejectAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
-	a := r.claim
+	a := r.call
 	put := a.store.records.RejectAnew(&a.Claimant, a.Last, old, r.cause)
 
 	if _, err := a.putInPlace(ctx, p, func() *dynamodb.PutItemInput { return put }); err != nil {

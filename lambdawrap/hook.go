@@ -25,13 +25,13 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	defer cancel()
 
 	v.step(func(s *schedule.Schedule) {
-		m.verdict = make(chan schedule.Action, 1)
+		m.decisions = make(chan schedule.Action, 1)
 		s.Hook(m.index)
 	})
 	defer v.step(func(s *schedule.Schedule) { s.Hooked(m.index) })
 
 	select {
-	case <-m.verdict:
+	case <-m.decisions:
 	case <-ctx.Done():
 		return ErrNoTime
 	}

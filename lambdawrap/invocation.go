@@ -42,7 +42,7 @@ type invocation struct {
 	closing    chan struct{} // closed when handlers without an answer are late
 	running    sync.WaitGroup
 
-	mu           sync.Mutex // guards what follows, and the verdicts of the messages
+	mu           sync.Mutex // guards what follows, and message.decisions
 	schedule     *schedule.Schedule
 	timer        *time.Timer
 	wakeAt       time.Time // when the last step wanted the timer to fire; zero if it did not
@@ -305,7 +305,7 @@ func (v *invocation) standAside(m *message, wait func() bool) bool {
 // key. Then the message is claimed: if that work was completed, its record answers, and the handler does not run for nothing. An
 // outcome with a name says why nothing begins.
 func (v *invocation) waitForTwin(m *message, twin any) (o outcome) {
-	v.step(func(*schedule.Schedule) { m.verdict = make(chan schedule.Action, 1) }) // it has had its worker, and gives it back
+	v.step(func(*schedule.Schedule) { m.decisions = make(chan schedule.Action, 1) }) // it has had its worker, and gives it back
 
 	ended, _ := twin.(chan struct{})
 	if !v.standAside(m, func() bool { return v.waitForOwn(ended) }) {

@@ -40,8 +40,8 @@ type message struct {
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
 	place   int        // its position in the batch; with Batch, messages from one envelope have positions of their own
 
-	verdict chan schedule.Action // what the schedule decides, but for its first decision
-	end     outcome              // of other messages of the batch that ask for the same work
+	decisions chan schedule.Action // of the schedule about it, but for the first
+	end       outcome              // of other messages of the batch that ask for the same work
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool

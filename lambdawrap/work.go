@@ -49,8 +49,8 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 	actions, wakeAt := v.schedule.Actions(now), v.schedule.Wake(now)
 
 	for _, a := range actions {
-		if a.Message >= 0 && v.messages[a.Message].verdict != nil {
-			v.messages[a.Message].verdict <- a
+		if a.Message >= 0 && v.messages[a.Message].decisions != nil {
+			v.messages[a.Message].decisions <- a
 		} else {
 			v.act(a)
 		}
@@ -81,7 +81,7 @@ func (v *invocation) act(a schedule.Action) {
 	default: // the first decision about a message, whose goroutine begins with it
 		m := v.messages[a.Message]
 		if a.Kind == schedule.Claim {
-			m.verdict = make(chan schedule.Action, 1) // it is given a worker later
+			m.decisions = make(chan schedule.Action, 1) // it is given a worker later
 		}
 
 		v.spawn(func() { v.follow(v.ctx, m, a) })
@@ -234,7 +234,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 // goesOn waits for what the schedule decides about a message that has stood aside. If it is not to be claimed, the outcome says
 // why.
 func (v *invocation) goesOn(m *message) (outcome, bool) {
-	decided := <-m.verdict
+	decided := <-m.decisions
 	if decided.Kind != schedule.NoTime && decided.Kind != schedule.Blocked {
 		return outcome{}, true
 	}
@@ -267,7 +267,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 
 	if !hasWorker {
 		v.step(func(s *schedule.Schedule) { s.Claimed(m.index) })
-		decided := <-m.verdict
+		decided := <-m.decisions
 		if hasWorker = decided.Kind == schedule.Start; decided.Kind == schedule.Blocked {
 			return v.notStarted(m, decided), nil
 		}

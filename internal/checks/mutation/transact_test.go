@@ -117,7 +117,7 @@ var transactMutants = []mutant{
 	{
 		why:  "the lease runs out between the tries of a transaction",
 		file: "idemddb/complete_with.go",
-		old:  `c.extendInLine(ctx, bound)`,
+		old:  `c.extendBetweenTries(ctx, bound)`,
 		new:  `_ = bound`,
 		pkg:  "idemddb", run: "TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction",
 	},
