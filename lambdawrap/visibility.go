@@ -84,7 +84,7 @@ func (r *redelivery) pauseOf(ctx context.Context, m *message) int32 {
 		return queue.Backoff(m.receives)
 	}
 
-	return queue.HiddenFor(max(pause, 0) - time.Millisecond) // it adds a millisecond, which a lease needs and a pause does not
+	return queue.Seconds(pause)
 }
 
 // ExponentialBackoff is the default of Options.Backoff: a pause that doubles with each receive, 1 to 2 s after the first and at

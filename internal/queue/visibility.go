@@ -65,8 +65,11 @@ func backoff(receives int, random func(int32) int32) int32 {
 //
 // It is 1 s and not at once when the lease is already over, as another clock has it: each refusal uses up one of the queue's
 // maxReceiveCount, and a message that comes back at once may use up all of them within one second.
-func HiddenFor(left time.Duration) int32 {
-	hidden := max(min(left, maxHidden-time.Millisecond)+time.Millisecond, time.Second)
+func HiddenFor(left time.Duration) int32 { return Seconds(min(left, maxHidden) + time.Millisecond) }
 
-	return int32((hidden + time.Second - 1) / time.Second) // rounding up lets nothing come too early
+// Seconds returns a pause in whole seconds: at least 1, and at most what SQS takes. Rounding up lets nothing come too early.
+func Seconds(pause time.Duration) int32 {
+	hidden := max(min(pause, maxHidden), time.Second)
+
+	return int32((hidden + time.Second - 1) / time.Second)
 }

@@ -131,6 +131,31 @@ func TestHiddenFor(t *testing.T) {
 	}
 }
 
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+
+	const s, longest = time.Second, 41400 // 11.5 h
+
+	for name, c := range map[string]struct {
+		pause time.Duration
+		want  int32
+	}{
+		"whole seconds":        {30 * s, 30},
+		"a nanosecond more":    {30*s + 1, 31},
+		"less than a second":   {1, 1},
+		"none":                 {0, 1},
+		"negative":             {-time.Hour, 1},
+		"a past out of bounds": {math.MinInt64, 1},
+		"the most":             {maxHidden, longest},
+		"more than the most":   {maxHidden + 1, longest},
+		"out of bounds":        {math.MaxInt64, longest},
+	} {
+		if got := Seconds(c.pause); got != c.want {
+			t.Errorf("%s: %d s, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestHiddenForProperties(t *testing.T) {
 	t.Parallel()
 
