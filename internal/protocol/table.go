@@ -124,6 +124,22 @@ type Request struct {
 	Put    *dynamodb.PutItemInput
 }
 
+// noEnd is the TTL attribute of a record with unsent messages: the last second of the year 9999.
+const noEnd = 253402300799
+
+// Completion returns what a completing call writes into the record. tx is "" for a write outside of a transaction.
+func (t *Table) Completion(tx string, outbox []record.Message, result types.AttributeValue, now time.Time) record.Stored {
+	done := record.Stored{
+		State: record.Completed, Tx: tx, Result: result, Outbox: outbox, Done: now.UnixMilli(), Expires: t.end(Stamp{Now: now, Lease: now}),
+	}
+
+	if len(outbox) > 0 {
+		done.Ends, done.Expires = done.Expires, noEnd
+	}
+
+	return done
+}
+
 // addCompletion adds the values of a completion to those of its condition.
 func (t *Table) addCompletion(values Item, partition string, done *record.Stored) {
 	values[":completed"] = completedValue
