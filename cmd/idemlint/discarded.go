@@ -38,7 +38,8 @@ var lost = map[string]string{
 var results = map[string]int{"Store.Claim": 3, "Store.Commit": 2, "Run": 2, "Do": 2}
 
 func runDiscarded(pass *analysis.Pass) (any, error) {
-	checked, own := comparedWithNil(pass), claimed(pass)
+	// A wrapper knows what its handler's own claim, that of FromContext, was given; nobody knows it of those of Store.Claim.
+	checked, own := comparedWithNil(pass), claimed(pass, "Store.Claim")
 
 	for _, f := range pass.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -123,9 +124,8 @@ func discards(pass *analysis.Pass, e ast.Expr, names []ast.Expr, checked map[typ
 	}
 }
 
-// claimed returns the variables that have a claim of Store.Claim. A wrapper knows what its handler's own claim, that of
-// FromContext, was given; nobody knows it of these.
-func claimed(pass *analysis.Pass) map[types.Object]bool {
+// claimed returns the variables that have a claim of one of these functions.
+func claimed(pass *analysis.Pass, functions ...string) map[types.Object]bool {
 	all := map[types.Object]bool{}
 
 	for _, f := range pass.Files {
@@ -139,7 +139,7 @@ func claimed(pass *analysis.Pass) map[types.Object]bool {
 			claim, isNamed := a.Lhs[0].(*ast.Ident)
 
 			if isCall && isNamed {
-				if of := callee(pass.TypesInfo, call); of != nil && isFunc(of, core, "Store.Claim") {
+				if of := callee(pass.TypesInfo, call); of != nil && isFunc(of, core, functions...) {
 					all[pass.TypesInfo.ObjectOf(claim)] = true
 				}
 			}

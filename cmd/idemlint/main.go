@@ -1,6 +1,7 @@
 // Idemlint finds mistakes in programs that use go-idemddb which no type can forbid: a claim that is thrown away, an error of
-// Stage that is ignored, a key that is the same for all messages. With -unguarded it lists handlers that get messages at least
-// once and do work for them without a guard, in programs that do not use the library yet.
+// Complete that is returned for work that is done, an error of Stage that is ignored, a key that is the same for all messages.
+// With -unguarded it lists handlers that get messages at least once and do work for them without a guard, in programs that do not
+// use the library yet.
 //
 //	idemlint ./...
 //	idemlint -unguarded ./...
@@ -23,7 +24,7 @@ import (
 )
 
 // mistakes are the analyzers that run unless others are named.
-var mistakes = []*analysis.Analyzer{discarded, unstaged, optimistic, key, storeOnce, handlerContext, target}
+var mistakes = []*analysis.Analyzer{discarded, returned, unstaged, optimistic, key, storeOnce, handlerContext, target}
 
 // The first form of a command line is that of a person, who names packages: go vet then runs this program for each package, with
 // facts about the packages that it imports. The second form is that of go vet.

@@ -87,7 +87,11 @@ func claimOnce(store *idemddb.Store, key string) error {
 		return err
 	}
 
-	return claim.Complete(context.Background(), nil)
+	if err := claim.Complete(context.Background(), nil); !claim.IsDone(err) {
+		return err
+	}
+
+	return nil
 }
 
 // recordKey returns the key of a record in the namespace "payments".

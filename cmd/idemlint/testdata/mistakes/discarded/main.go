@@ -15,7 +15,7 @@ func withoutRecord(ctx context.Context, s *idemddb.Store) error {
 		return err
 	}
 
-	return claim.Complete(ctx, nil)
+	return unlessDone(claim, claim.Complete(ctx, nil))
 }
 
 func withoutClaim(ctx context.Context, s *idemddb.Store) error {
@@ -63,7 +63,7 @@ func failed(ctx context.Context, s *idemddb.Store, pay func(context.Context) err
 		return (claim.Release(ctx, err)) // want `Claim.Release returns nil once it is written, so the caller takes the failed work for done`
 	}
 
-	return claim.Complete(ctx, nil)
+	return unlessDone(claim, claim.Complete(ctx, nil))
 }
 
 func reported(ctx context.Context, s *idemddb.Store, pay func(context.Context) error) error {
@@ -80,7 +80,7 @@ func reported(ctx context.Context, s *idemddb.Store, pay func(context.Context) e
 		return claim.Release(ctx, nil)
 	}
 
-	return claim.Complete(ctx, nil)
+	return unlessDone(claim, claim.Complete(ctx, nil))
 }
 
 // In a wrapper, the wrapper knows that the work failed.
@@ -88,6 +88,14 @@ func wrapped(ctx context.Context) error {
 	claim, _ := idemddb.FromContext(ctx)
 
 	return claim.Release(ctx, errRefused)
+}
+
+func unlessDone(claim *idemddb.Claim, err error) error {
+	if claim.IsDone(err) {
+		return nil
+	}
+
+	return err
 }
 
 var errRefused = errors.New("refused")

@@ -21,7 +21,11 @@ func claimed(ctx context.Context, s *idemddb.Store) ([]byte, error) {
 		return record.Result, nil
 	}
 
-	return nil, claim.Complete(ctx, nil)
+	if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
+		return nil, err
+	}
+
+	return nil, nil
 }
 
 // 2. Without the record, but the claim says whether there is work.
@@ -31,7 +35,12 @@ func onlyOnce(ctx context.Context, s *idemddb.Store) error {
 		return err
 	}
 
-	return claim.Complete(ctx, nil)
+	err = claim.Complete(ctx, nil)
+	if claim.IsDone(err) {
+		return nil
+	}
+
+	return err
 }
 
 // 3. A release that is only kind: the lease ends by itself.
@@ -42,7 +51,11 @@ func released(ctx context.Context, claim *idemddb.Claim, work func(context.Conte
 		return err
 	}
 
-	return claim.Complete(ctx, nil)
+	if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
+		return fmt.Errorf("complete: %w", err)
+	}
+
+	return nil
 }
 
 // 4. The record of Run says nothing that the program needs.

@@ -112,7 +112,11 @@ func settled(ctx context.Context, claim *idemddb.Claim) error {
 
 	ctx = context.WithValue(ctx, name{}, "settled")
 
-	return claim.Complete(context.WithoutCancel(ctx), nil)
+	if err := claim.Complete(context.WithoutCancel(ctx), nil); !claim.IsDone(err) {
+		return err
+	}
+
+	return nil
 }
 
 // 12. Work in a function of its own, with its own context.
