@@ -46,7 +46,7 @@ BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
 CYCLONEDX_VERSION := v1.10.0
 CYCLONEDX         := $(CACHE)/bin/cyclonedx-gomod-$(CYCLONEDX_VERSION)
 
-# The virtual environment is named after what is in it, so that a new version is a new one.
+# The virtual environments are named after what is in them, so that a new version is a new one. The two files list every package.
 PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
 CHECKOV      := $(CACHE)/checkov-$(shell cksum < .ci/requirements-checkov.txt | cut -d' ' -f1)
 
@@ -264,8 +264,9 @@ sam: $(PYTHON_TOOLS)/.done
 $(PYTHON_TOOLS)/.done:
 	@echo "installing aws-sam-cli and cfn-lint, about 350 MB, only once ..." >&2
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo "python3 has no venv. Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 is older than 3.11, which the lists of packages are for" >&2; exit 1; }
 	python3 -m venv --clear $(PYTHON_TOOLS)
-	$(PYTHON_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	$(PYTHON_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/requirements.txt
 	@touch $@
 
 $(COMPARED)/.done:
@@ -282,5 +283,5 @@ $(COMPARED)/.done:
 $(CHECKOV)/.done: $(PYTHON_TOOLS)/.done
 	@echo "installing checkov, about 350 MB, only once ..." >&2
 	python3 -m venv --clear $(CHECKOV)
-	$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-checkov.txt
+	$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/requirements-checkov.txt
 	@touch $@
