@@ -18,8 +18,8 @@ var (
 	ErrInProgress = errors.New("in progress")
 
 	// ErrFenced: the work ran and the write that settles it was refused, because another worker has taken the key over, because the
-	// key was settled or ended before, or because its record is gone. Never repeat the work blindly; raise an alarm.
-	// [FencedError] says who holds the key now.
+	// key was settled or ended before, or because its record is gone. Never repeat the work blindly; raise an alarm. [FencedError]
+	// says who holds the key now.
 	ErrFenced = errors.New("fenced")
 
 	// ErrFailed: the key has ended for good and is not run again while its record lives. Dead-letter the message. [FailedError]

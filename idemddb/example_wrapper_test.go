@@ -108,7 +108,8 @@ func ExampleWork_GiveBack() {
 	// attempt 1
 }
 
-// The handler has not returned in time, and may still run: nobody else begins its work until stop is called and its lease is over.
+// The handler has not returned in time, and may still run: nobody else begins its work until stop is called and its lease is
+// over.
 func ExampleWork_Abandon() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)

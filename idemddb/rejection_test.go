@@ -208,7 +208,8 @@ func TestARejectionInThePlaceOfARecordPastItsRetention(t *testing.T) {
 	}
 }
 
-// Work that failed for good is claimed first. If only the write that ends its key is not answered, nobody knows whether it has ended.
+// Work that failed for good is claimed first. If only the write that ends its key is not answered, nobody knows whether it has
+// ended.
 func TestAFailureWithoutAClaimWhoseSecondWriteIsNotAnsweredIsUnknown(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -12,7 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// The hook sees each replay, no first run and no call that is refused. What it makes of the result is the answer of this call alone.
+// The hook sees each replay, no first run and no call that is refused. What it makes of the result is the answer of this call
+// alone.
 func TestOnReplayMayReplaceTheResult(t *testing.T) {
 	t.Parallel()
 

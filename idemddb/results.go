@@ -175,8 +175,8 @@ func (p resultPlace) put(ctx context.Context, name string, result []byte) (err e
 	return nil
 }
 
-// timeFor returns the context for what the user's code does with a result before the completion. It ends early enough that
-// the completion can still be written.
+// timeFor returns the context for what the user's code does with a result before the completion. It ends early enough that the
+// completion can still be written.
 func (k *keeper) timeFor(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
 	ctx, p, cancel := engine.SettleContext(ctx, k.lease)
 

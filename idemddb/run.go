@@ -33,8 +33,8 @@ import (
 // again with each invocation. Call Run in a step.
 //
 // fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own
-// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is
-// no claim. Run panics for a nil s or fn.
+// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is no
+// claim. Run panics for a nil s or fn.
 func Run(
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context, *Claim) ([]byte, error),
 ) (*Record, error) {

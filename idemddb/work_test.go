@@ -88,8 +88,8 @@ func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	})
 }
 
-// The completion that the work wrote by itself was applied, though its answer was lost. It is not that of another worker: the value
-// is that of the work. Its result need not be read, and cannot be in one of the cases.
+// The completion that the work wrote by itself was applied, though its answer was lost. It is not that of another worker: the
+// value is that of the work. Its result need not be read, and cannot be in one of the cases.
 func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	t.Parallel()
 

@@ -25,8 +25,8 @@ func pay(_ context.Context, p payment) error {
 	return nil
 }
 
-// newFunction returns the function for lambda.Start. A program passes dynamodb.NewFromConfig(cfg), and an exporter such as that of
-// otlptracehttp.New(ctx).
+// newFunction returns the function for lambda.Start. A program passes dynamodb.NewFromConfig(cfg), and an exporter such as that
+// of otlptracehttp.New(ctx).
 func newFunction(
 	client idemddb.DynamoDB, exporter sdktrace.SpanExporter,
 ) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {

@@ -97,8 +97,8 @@ func (h *harness) idle() {
 
 	time.Sleep(moment) // goroutines that the end of the invocation has woken may end
 
-	// To look takes milliseconds, because it writes the stacks of all tests that wait for their turn, too. So one call in four looks: there
-	// are hundreds of calls, in another order each time, and a goroutine that is left is seen by some of them.
+	// To look takes milliseconds, because it writes the stacks of all tests that wait for their turn, too. So one call in four
+	// looks: there are hundreds of calls, in another order each time, and a goroutine that is left is seen by some of them.
 	if looks.Add(1)%4 != 0 {
 		return
 	}

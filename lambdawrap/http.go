@@ -63,13 +63,13 @@ type HTTPOptions struct {
 	// the key stays completed. Defaults to nil.
 	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
-	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand:
-	// the handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same
-	// time may both run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later
-	// request runs the handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it.
-	// [idemddb.FromContext] has no claim. The Store must have a Retention of at least 1 hour and a client with
-	// TransactWriteItems; otherwise each request is answered with 500, and the log says why. A 2xx or 3xx of a handler that did
-	// not call Stage, not even as Stage(ctx, Effects{}), becomes a 500, with an ERROR in the log. Defaults to false.
+	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the
+	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may
+	// both run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs
+	// the handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has
+	// no claim. The Store must have a Retention of at least 1 hour and a client with TransactWriteItems; otherwise each request is
+	// answered with 500, and the log says why. A 2xx or 3xx of a handler that did not call Stage, not even as
+	// Stage(ctx, Effects{}), becomes a 500, with an ERROR in the log. Defaults to false.
 	Optimistic bool
 
 	// Required answers a request without an Idempotency-Key with 400. Defaults to false: it runs under a random key, so that Stage

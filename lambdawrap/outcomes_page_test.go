@@ -97,7 +97,8 @@ func TestAMetricOfAKindHasItsName(t *testing.T) {
 	}
 }
 
-// An ending of work has the outcome with the word of its kind, and a permanent outcome is one of a message that no delivery can mend.
+// An ending of work has the outcome with the word of its kind, and a permanent outcome is one of a message that no delivery can
+// mend.
 func TestAnOutcomeHasTheWordOfItsKind(t *testing.T) {
 	t.Parallel()
 

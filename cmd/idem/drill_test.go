@@ -118,8 +118,8 @@ func TestDrillTimeToLiveOnTheWrongAttribute(t *testing.T) {
 	n.expect(exitDone)
 }
 
-// onThePage demands that the runbook, or the page of the audits, shows this screen. IDEM_SCREENS is a directory in which the screens are written, for the
-// page.
+// onThePage demands that the runbook, or the page of the audits, shows this screen. IDEM_SCREENS is a directory in which the
+// screens are written, for the page.
 func (n *night) onThePage(name string) {
 	n.t.Helper()
 

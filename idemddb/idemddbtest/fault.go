@@ -43,8 +43,8 @@ const (
 	ThrottleAccount Fault = "ThrottleAccount"
 	// ServerError is an InternalServerError, status 500.
 	ServerError Fault = "ServerError"
-	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert,
-	// PartiQLUpdate or PartiQLSelect.
+	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert, PartiQLUpdate or
+	// PartiQLSelect.
 	AccessDenied Fault = "AccessDenied"
 	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction is canceled instead,
 	// with that reason for its first item, and the other items have the reasons that they have without the fault. Of a call of

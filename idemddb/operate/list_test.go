@@ -307,8 +307,8 @@ func TestListEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The index is behind the table, so a record may be gone. An error of a read ends the list, because a record may be missing, and so
-// does one of the caller's function.
+// The index is behind the table, so a record may be gone. An error of a read ends the list, because a record may be missing,
+// and so does one of the caller's function.
 func TestAListByTheIndexPassesOverWhatIsGone(t *testing.T) {
 	t.Parallel()
 

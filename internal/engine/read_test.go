@@ -237,8 +237,8 @@ func TestAWriteWhoseCallerLeavesDuringTheReadIsNotSent(t *testing.T) {
 	}
 }
 
-// Another write of the first record waits while that record is read. It leaves when the read has answered, although the transaction
-// of the second write, which takes a second, is still under way.
+// Another write of the first record waits while that record is read. It leaves when the read has answered, although the
+// transaction of the second write, which takes a second, is still under way.
 func TestARecordThatAReadHasAnsweredIsFreeForTheNextWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package circles_test holds the files of each package to one direction: a reader who begins with a file needs those that it uses,
-// and files that use each other in a circle can only be read together.
+// Package circles_test holds the files of each package to one direction: a reader who begins with a file needs those that it
+// uses, and files that use each other in a circle can only be read together.
 package circles_test
 
 import (

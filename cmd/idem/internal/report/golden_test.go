@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the pages of testdata anew; look at what has changed")
 
-// ofEveryKind are records with each status, each age at and beside the bounds, each number of attempts, and each reason for a second
-// run. Some times are not known.
+// ofEveryKind are records with each status, each age at and beside the bounds, each number of attempts, and each reason for a
+// second run. Some times are not known.
 func ofEveryKind() (all []operate.View) {
 	add := func(v operate.View) {
 		if v.Key == "" {
