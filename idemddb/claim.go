@@ -76,8 +76,11 @@ type Claim struct {
 	lease    time.Time
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind
-	lost     *FencedError // the answer to its last write that was fenced
-	member   bool         // the group waits for its settlement
+
+	answer     error        // that the work got to its last completion; nil for none
+	unrecorded *completing  // the last completion that had no answer; nil for none
+	lost       *FencedError // the answer to its last write that was fenced
+	member     bool         // the group waits for its settlement
 }
 
 // Key returns the key as it was claimed.

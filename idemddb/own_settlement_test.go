@@ -12,8 +12,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement then says what is
-// true: the key is released, and may be claimed at once; or it was completed after all.
+// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement sends the completion
+// again, because the work is done. After a transaction, it says what is true: the key is released, so that nothing that was staged
+// has happened and the key may be claimed at once; or it was completed after all.
 func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 	t.Parallel()
 
@@ -27,9 +28,9 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 		fault    idemddbtest.Fault
 		want     idemddb.Kind
 	}{
-		"Complete, nothing written":              {complete, idemddbtest.LostRequest, idemddb.KindReleased},
+		"Complete, nothing written":              {complete, idemddbtest.LostRequest, idemddb.KindCompleted},
 		"Complete, written":                      {complete, idemddbtest.LostReply, idemddb.KindCompleted},
-		"Complete, written late":                 {complete, idemddbtest.LateRequest, idemddb.KindReleased},
+		"Complete, written late":                 {complete, idemddbtest.LateRequest, idemddb.KindCompleted},
 		"CompleteWith, nothing written":          {completeWith, idemddbtest.LostRequest, idemddb.KindReleased},
 		"CompleteWith, written":                  {completeWith, idemddbtest.LostReply, idemddb.KindCompleted},
 		"CompleteWith, written after its answer": {completeWith, idemddbtest.LateRequest, idemddb.KindReleased},
@@ -53,7 +54,8 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 				f.db.Intercept(nil)
 
 				e := work.Settle(f.Context(), nil, err)
-				if e.Kind != tt.want || !errors.Is(e.Err, err) || e.Unknown || e.BySelf != (tt.want == idemddb.KindCompleted) {
+				isUncommitted := errors.Is(err, idemddb.ErrUncommitted)
+				if e.Kind != tt.want || errors.Is(e.Err, err) != isUncommitted || e.Unknown || e.Done == isUncommitted {
 					f.Errorf("got %+v, want %s", e, tt.want)
 				}
 

@@ -32,9 +32,10 @@ import (
 // The context must not be that of the handler of a durable function, which is ErrMisuse before anything runs: the handler runs
 // again with each invocation. Call Run in a step.
 //
-// fn may settle the claim itself; then Run does not, and returns the error of fn. fn must not call Run, Do or Claim for its own
-// key. Such a call is ErrInProgress at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is no
-// claim. Run panics for a nil s or fn.
+// fn may settle the claim itself; then Run does not, and returns the error of fn. If that is only the error of [Claim.Complete],
+// as of `return nil, claim.Complete(ctx, result)`, and the work is done by [Claim.IsDone], Run returns nil; a completion that is
+// perhaps not recorded is sent once more before. fn must not call Run, Do or Claim for its own key. Such a call is ErrInProgress
+// at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is no claim. Run panics for a nil s or fn.
 func Run(
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context, *Claim) ([]byte, error),
 ) (*Record, error) {

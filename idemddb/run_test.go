@@ -3,6 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,6 +98,66 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 				return c.CompleteWith(ctx, nil, effects)
 			},
 			kind: idemddb.KindCompleted, done: true, state: "COMPLETED",
+		},
+		"it returns the error of its own completion, which does not arrive": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				f.db.Intercept(always(idemddbtest.ServerError))
+
+				return c.Complete(ctx, nil)
+			},
+			kind: idemddb.KindUnrecorded, done: true, state: "INPROGRESS",
+		},
+		"it returns that error with a text": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				f.db.Intercept(always(idemddbtest.ServerError))
+
+				return fmt.Errorf("complete: %w", c.Complete(ctx, nil))
+			},
+			kind: idemddb.KindUnrecorded, done: true, state: "INPROGRESS",
+		},
+		"it returns that error joined with its own": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				f.db.Intercept(always(idemddbtest.ServerError))
+				err := c.Complete(ctx, nil)
+				f.db.Intercept(nil)
+
+				return errors.Join(err, errClosed)
+			},
+			err: errClosed, kind: idemddb.KindReleased, state: "INPROGRESS",
+		},
+		"its own completion finds no record": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				erase(f, f.db, "k")
+
+				return c.Complete(ctx, nil)
+			},
+			kind: idemddb.KindFenced, done: true,
+		},
+		"its own completion is refused, because another worker is at work": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				claim(f, ahead(f, f.db), "k")
+
+				return c.Complete(ctx, nil)
+			},
+			err: idemddb.ErrFenced, kind: idemddb.KindFenced, state: "INPROGRESS",
+		},
+		"its own completion is refused, because another worker has completed the key": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				must(f, claim(f, ahead(f, f.db), "k").Complete(ctx, []byte("theirs")))
+
+				return c.Complete(ctx, nil)
+			},
+			kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs",
+		},
+		"its own transaction does not arrive": {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+				f.db.Intercept(always(idemddbtest.ServerError))
+				err := c.CompleteWith(ctx, nil, effects)
+				f.db.Intercept(nil)
+
+				return err
+			},
+			err: idemddb.ErrUncommitted, kind: idemddb.KindReleased, state: "INPROGRESS",
 		},
 		"it releases its claim itself": {
 			work: func(ctx context.Context, _ *fixture, c *idemddb.Claim) error { return c.Release(ctx, nil) },

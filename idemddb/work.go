@@ -144,7 +144,8 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 }
 
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as
-// permanent, and else released. Work that succeeded without a claim is committed.
+// permanent, and else released. Work that succeeded without a claim is committed. Work that returns nothing but the error of its
+// own [Claim.Complete] is done if [Claim.IsDone] says so; a completion that is perhaps not recorded is sent once more.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	w.mustExist()
 	w.stop()
@@ -211,6 +212,8 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 	c := w.claim
 
 	switch settled := w.settledBySelf(); {
+	case c.doneBy(err): // such as `return claim.Complete(ctx, result)`: running the work again would be the second time
+		return endingOfCompletion(c.completeAgain(ctx))
 	case settled == KindFailed:
 		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.held.Attempt}
 

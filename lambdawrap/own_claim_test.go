@@ -98,6 +98,9 @@ func TestAHandlerMayCompleteItsClaimItself(t *testing.T) {
 		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a result that is too large": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 7<<20))
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+		"it completes with a result that is too large, and fails": {func(ctx context.Context, c *idemddb.Claim) error {
+			return errors.Join(c.Complete(ctx, make([]byte, 7<<20)), errBank)
 		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a large result": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 300<<10))

@@ -12,9 +12,8 @@ var returned = &analysis.Analyzer{
 	Doc: `find errors of Complete and CompleteWith that are returned without a call of IsDone
 
 Some of these errors say that the work is done, such as ErrUnrecorded. A caller that gets such an error takes the work for failed and has it run a
-second time, so a function returns the error only if claim.IsDone(err) is false. Run, Do and the wrappers are such callers, too: they release the
-claim of work that returns an error and is perhaps not recorded. Looked at are the claims of Store.Claim and FromContext, and those that a function
-gets as a parameter.`,
+second time, so a function returns the error only if claim.IsDone(err) is false. Run, Do and the wrappers know better, so their work may return it.
+Looked at are the claims of Store.Claim, and those that a function gets as a parameter.`,
 	Run: runReturned,
 }
 
@@ -40,7 +39,7 @@ type completions struct {
 }
 
 func runReturned(pass *analysis.Pass) (any, error) {
-	c := completions{pass: pass, own: claimed(pass, "Store.Claim", "FromContext"), used: usedIn(pass), completers: map[*types.Func]completer{}}
+	c := completions{pass: pass, own: claimed(pass, "Store.Claim"), used: usedIn(pass), completers: map[*types.Func]completer{}}
 	c.judges = c.findJudges()
 	c.addParameters()
 
@@ -118,44 +117,14 @@ func (c *completions) addCompleter(f *types.Func, d *ast.FuncDecl) {
 	}
 }
 
-// addParameters notes the parameters whose functions are looked at: the work of Run, and functions that no other function of the
-// package uses.
+// addParameters notes the parameters of functions that no other function of the package uses.
 func (c *completions) addParameters() {
-	declared := c.declared()
-
-	for f := range declared {
+	for f := range c.declared() {
 		if !c.used[f] {
-			c.addParametersOf(f.Signature())
+			for parameter := range f.Signature().Params().Variables() {
+				c.own[parameter] = true
+			}
 		}
-	}
-
-	for _, file := range c.pass.Files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-
-			if f := callee(c.pass.TypesInfo, call); f == nil || !isFunc(f, core, "Run") {
-				return true
-			}
-
-			for _, argument := range call.Args {
-				if f := functionOf(c.pass.TypesInfo, argument); f != nil {
-					c.addParametersOf(f.Signature())
-				} else if work, ok := c.pass.TypesInfo.TypeOf(argument).(*types.Signature); ok {
-					c.addParametersOf(work)
-				}
-			}
-
-			return true
-		})
-	}
-}
-
-func (c *completions) addParametersOf(f *types.Signature) {
-	for parameter := range f.Params().Variables() {
-		c.own[parameter] = true
 	}
 }
 

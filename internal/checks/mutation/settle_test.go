@@ -3,6 +3,35 @@ package mutation
 // settleMutants change how a claim is settled and renewed.
 var settleMutants = []mutant{
 	{
+		why:  "work that returns the error of its own completion is released, and runs again",
+		file: "idemddb/work.go",
+		old:  `case c.doneBy(err):`,
+		new:  `case c.doneBy(err) && false:`,
+		pkg:  "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/it_returns_the_error_of_its_own_completion",
+	},
+	{
+		why:  "work that failed after its own completion, which is not known to be written, counts as done",
+		file: "idemddb/complete.go",
+		old: `		err = errors.Unwrap(err)
+	}
+
+	return err != nil && isDone(err)`,
+		new: `		if err = errors.Unwrap(err); errors.Is(c.answer, ErrUnrecorded) {
+			err = answer
+		}
+	}
+
+	return err != nil && isDone(err)`,
+		pkg: "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/it_returns_that_error_joined_with_its_own",
+	},
+	{
+		why:  "a completion by the work itself that had no answer is not sent again when there is more time",
+		file: "idemddb/complete.go",
+		old:  `if !errors.Is(answer, ErrUnrecorded) {`,
+		new:  `if w == nil || answer != nil {`,
+		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",
+	},
+	{
 		why:  "failed work is done although another worker's messages are unsent",
 		file: "idemddb/ending.go",
 		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,

@@ -129,26 +129,3 @@ var handler = func(ctx context.Context, s *idemddb.Store) error {
 
 	return claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
 }
-
-// Run and the wrappers take the error for that of failed work, and release the key if it is not completed.
-func inRun(ctx context.Context, s *idemddb.Store) error {
-	if _, err := idemddb.Run(ctx, s, "p-1", nil, work); err != nil {
-		return err
-	}
-
-	_, err := idemddb.Run(ctx, s, "p-2", nil, func(ctx context.Context, claim *idemddb.Claim) ([]byte, error) {
-		return nil, finish(ctx, claim) // want `the error of finish is returned without a call of IsDone`
-	})
-
-	return err
-}
-
-func work(ctx context.Context, claim *idemddb.Claim) ([]byte, error) {
-	return nil, claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
-}
-
-func inWrapper(ctx context.Context) error {
-	claim, _ := idemddb.FromContext(ctx)
-
-	return claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
-}

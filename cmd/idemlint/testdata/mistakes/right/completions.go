@@ -87,7 +87,7 @@ func setAnew(ctx context.Context, claim *idemddb.Claim, send func() error) error
 	return err
 }
 
-// 19. Work of Run that asks as well.
+// 19. Work of Run and of the wrappers, which take work that returns the error of its own completion for done.
 func inRun(ctx context.Context, s *idemddb.Store) error {
 	_, err := idemddb.Run(ctx, s, "p-1", nil, work)
 
@@ -95,11 +95,13 @@ func inRun(ctx context.Context, s *idemddb.Store) error {
 }
 
 func work(ctx context.Context, claim *idemddb.Claim) ([]byte, error) {
-	if err := claim.CompleteWith(ctx, nil, entry); !claim.IsDone(err) {
-		return nil, err
-	}
+	return nil, claim.Complete(ctx, nil)
+}
 
-	return nil, nil
+func inWrapper(ctx context.Context) error {
+	claim, _ := idemddb.FromContext(ctx)
+
+	return claim.Complete(ctx, nil)
 }
 
 // 20. A function that is not known to be the work of Run: its caller may ask.
