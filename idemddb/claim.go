@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -76,11 +78,17 @@ type Claim struct {
 	lease    time.Time
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind
+	own      ownCompletion
+	lost     *FencedError // the answer to its last write that was fenced
+	member   bool         // the group waits for its settlement
+}
 
-	answer     error        // that the work got to its last completion; nil for none
-	unrecorded *completing  // the last completion that had no answer; nil for none
-	lost       *FencedError // the answer to its last write that was fenced
-	member     bool         // the group waits for its settlement
+// ownCompletion is the last completion that the work made itself.
+type ownCompletion struct {
+	answer  error // nil if it is written, and if there is none
+	result  []byte
+	value   types.AttributeValue // of the result, as it is stored
+	omitted error                // why there is no result
 }
 
 // Key returns the key as it was claimed.

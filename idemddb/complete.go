@@ -41,45 +41,7 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		return keyError("complete", c.key, err)
 	}
 
-	return c.answered(c.completeStaged(ctx, result, nil))
-}
-
-// answered notes the answer to a completion by the work itself, and returns it.
-func (c *Claim) answered(err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.answer = err
-
-	return err
-}
-
-// doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text before
-// it, and says that the work is done. An error that is joined with the answer is a failure of the work.
-func (c *Claim) doneBy(err error) bool {
-	c.mu.Lock()
-	answer := c.answer
-	c.mu.Unlock()
-
-	for err != nil && err != answer { //nolint:errorlint // errors.Is also looks at what is joined
-		err = errors.Unwrap(err)
-	}
-
-	return err != nil && isDone(err)
-}
-
-// completeAgain returns the answer to the work's own completion. If that is perhaps not recorded, it is sent once more before: the
-// work may have had less time for it than its settlement has.
-func (c *Claim) completeAgain(ctx context.Context) error {
-	c.mu.Lock()
-	answer, w := c.answer, c.unrecorded
-	c.mu.Unlock()
-
-	if !errors.Is(answer, ErrUnrecorded) {
-		return answer
-	}
-
-	return c.complete(ctx, w.result, w.value, w.omitted)
+	return c.completeStaged(ctx, result, nil)
 }
 
 // IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of
@@ -120,11 +82,16 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 		err = c.commit(ctx, value, e, omitted)
 	}
 
-	if err != nil || omitted == nil {
-		return err
+	if err == nil && omitted != nil {
+		err = keyError("complete", c.key, omitted)
 	}
 
-	return keyError("complete", c.key, omitted)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.own = ownCompletion{err, result, value, omitted}
+
+	return err
 }
 
 // take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the
@@ -146,7 +113,7 @@ func (s *staging) take() effects {
 func (c *Claim) complete(ctx context.Context, result []byte, value types.AttributeValue, omitted error) error {
 	s := c.store
 
-	w := &completing{claim: c, result: result, value: value, omitted: omitted}
+	w := &completing{claim: c, result: result, value: value}
 	isLarge := value != nil && dbitem.ValueSize(value) > planner.LargeValue
 
 	err := c.settle(ctx, settlement{write: w, kind: KindCompleted, cause: omitted, large: isLarge})
@@ -157,27 +124,18 @@ func (c *Claim) complete(ctx context.Context, result []byte, value types.Attribu
 
 	if err != nil && !errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
-		c.noteUnrecorded(w)
 		c.observe(ctx, KindUnrecorded, err)
 	}
 
 	return err
 }
 
-func (c *Claim) noteUnrecorded(w *completing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.unrecorded = w
-}
-
 // completing is a completion without effects.
 type completing struct {
-	claim   *Claim
-	result  []byte
-	value   types.AttributeValue // of the result, as it is stored
-	omitted error                // why there is no result
-	done    record.Stored        // the record as the last try leaves it
+	claim  *Claim
+	result []byte
+	value  types.AttributeValue // of the result, as it is stored
+	done   record.Stored        // the record as the last try leaves it
 }
 
 func (w *completing) build() protocol.Write {

@@ -269,3 +269,33 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 
 	return c.release(ctx, cause, true)
 }
+
+// doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text before
+// it, and says that the work is done. An error that is joined with the answer is a failure of the work.
+func (c *Claim) doneBy(err error) bool {
+	answer := c.ownCompletion().answer
+
+	for err != nil && err != answer { //nolint:errorlint // errors.Is also looks at what is joined
+		err = errors.Unwrap(err)
+	}
+
+	return err != nil && isDone(err)
+}
+
+// completeAgain returns the answer to the work's own completion. If that is perhaps not recorded, it is sent once more before: the
+// work may have had less time for it than its settlement has.
+func (c *Claim) completeAgain(ctx context.Context) error {
+	own := c.ownCompletion()
+	if !errors.Is(own.answer, ErrUnrecorded) {
+		return own.answer
+	}
+
+	return c.complete(ctx, own.result, own.value, own.omitted)
+}
+
+func (c *Claim) ownCompletion() ownCompletion {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.own
+}

@@ -11,12 +11,12 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "work that failed after its own completion, which is not known to be written, counts as done",
-		file: "idemddb/complete.go",
+		file: "idemddb/work.go",
 		old: `		err = errors.Unwrap(err)
 	}
 
 	return err != nil && isDone(err)`,
-		new: `		if err = errors.Unwrap(err); errors.Is(c.answer, ErrUnrecorded) {
+		new: `		if err = errors.Unwrap(err); errors.Is(answer, ErrUnrecorded) {
 			err = answer
 		}
 	}
@@ -26,9 +26,9 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a completion by the work itself that had no answer is not sent again when there is more time",
-		file: "idemddb/complete.go",
-		old:  `if !errors.Is(answer, ErrUnrecorded) {`,
-		new:  `if w == nil || answer != nil {`,
+		file: "idemddb/work.go",
+		old:  `if !errors.Is(own.answer, ErrUnrecorded) {`,
+		new:  `if own.answer != nil {`,
 		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",
 	},
 	{
