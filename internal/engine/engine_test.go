@@ -232,7 +232,7 @@ func (p *probe) Value(key any) any { p.look("Value"); return p.Context.Value(key
 func (p *probe) look(method string) {
 	mu := &p.of().mu
 
-	for range 1000 { // others hold it for a moment
+	for range 1_000_000 { // others hold it for a moment, which is long on a busy machine
 		if mu.TryLock() {
 			mu.Unlock()
 
