@@ -34,9 +34,9 @@ import (
 // Errors: ErrInProgress, ErrFailed, ErrMismatch, ErrCorrupt, ErrChanged, ErrBadKey, ErrMisuse. Nothing was written, with two
 // exceptions: the claim that finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes
 // FAILED before it answers ErrFailed; and after [ErrCorrupt] the key may stay claimed until a lease ends. ErrUnsent: the key is
-// completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without a worker, until the lease ends.
-// A request without an answer is sent again until Options.ClaimPatience or ctx ends. ErrUnread: the key is completed, and its
-// result cannot be read now; a result that is not the one of the record is ErrCorrupt.
+// completed (see Options.RedeliverUnsent). ErrUnread: the key is completed, and its result cannot be read now; a result that is
+// not the one of the record is ErrCorrupt. After any other error the key may be claimed, without a worker, until the lease ends.
+// A request without an answer is sent again until Options.ClaimPatience or ctx ends.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
 	if s == nil {
 		panic(nilStore)

@@ -83,9 +83,9 @@ type Claim struct {
 	member   bool         // the group waits for its settlement
 }
 
-// ownCompletion is the last completion that the work made itself.
+// ownCompletion is the last completion of a claim. Until Settle makes one, it is one of the work itself.
 type ownCompletion struct {
-	answer  error // nil if it is written, and if there is none
+	answer  error // nil if the completion is written, and if there was none
 	result  []byte
 	value   types.AttributeValue // of the result, as it is stored
 	omitted error                // why there is no result

@@ -13,8 +13,8 @@ import (
 // any other error the outcome is unknown: the write may have been applied. It is safe to repeat the call. A claim that was lost
 // this way ends with its lease.
 var (
-	// ErrInProgress: nothing was written; another worker holds the key, or the call was made inside the work of the same key. Retry
-	// after [InProgressError].Until.
+	// ErrInProgress: nothing was written, unless a try without an answer was applied and its lease has run out since; another worker
+	// holds the key, or the call was made inside the work of the same key. Retry after [InProgressError].Until.
 	ErrInProgress = errors.New("in progress")
 
 	// ErrFenced: the work ran and the write that settles it was refused, because another worker has taken the key over, because the
@@ -48,9 +48,9 @@ var (
 	ErrCorrupt = record.ErrCorrupt
 
 	// ErrTooLarge: the completion is written, and its result is not kept, because it is above 6 MB, or because the table or
-	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in
-	// Options.Results.
-	ErrTooLarge = errors.New("result too large")
+	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. The error says which of these it
+	// is; Options.Results takes larger results.
+	ErrTooLarge = errors.New("result not kept")
 
 	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again
 	// later.
@@ -72,7 +72,7 @@ var (
 	// text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
-	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
+	// ErrNoRecord: nothing was written; the key has no record. [Store.Reopen] and package operate return it.
 	ErrNoRecord = record.ErrNoRecord
 
 	// ErrCompleted: nothing was written; the key is completed, and its record answers until its retention ends. Only [Store.Reopen]

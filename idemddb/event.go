@@ -26,7 +26,7 @@ const (
 	KindFenced        Kind = "fenced"         // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
 	KindUnrecorded    Kind = "unrecorded"     // a completion did not get through: the work is done, and its record perhaps not written
 	KindUncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
-	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
+	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written, unless EffectError.Unknown is set; see Err
 	KindConflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
 	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep or a redelivery sends it; Err has the cause
 	KindSent          Kind = "sent"           // all messages of a completed record are sent

@@ -21,8 +21,8 @@ import (
 
 type goldenItem = map[string]types.AttributeValue
 
-// golden reads testdata/record-v1.json: every state of a record of format version 1. From the first release on it never changes;
-// another format gets a file of its own beside it.
+// golden reads testdata/record-v1.json: every state of a record of format version 1. Records are added to it, and none is changed
+// or removed; another format gets a file of its own beside it.
 func golden(t testing.TB) map[string]goldenItem {
 	t.Helper()
 

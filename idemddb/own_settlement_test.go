@@ -12,9 +12,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement sends the completion
-// again, because the work is done. After a transaction, it says what is true: the key is released, so that nothing that was staged
-// has happened and the key may be claimed at once; or it was completed after all.
+// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement sends the
+// completion again, because the work is done. After a transaction, it says what is true: the key is released, so that nothing
+// that was staged has happened and the key may be claimed at once; or it was completed after all.
 func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 	t.Parallel()
 

@@ -37,7 +37,7 @@ func refusalOf(f *protocol.Fenced) error {
 	}
 }
 
-// explain adds a hint to an error that points to a wrong configuration: what should be checked.
+// explain adds a hint to an error that suggests a wrong configuration: what to check.
 func (s *Store) explain(err error) error {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

@@ -109,7 +109,7 @@ func (k *keeper) value(ctx context.Context, o owner, result []byte) (types.Attri
 
 	sealed, err := k.seal(limited, result, k.sealedOf(o.partition, ""))
 	if err != nil {
-		return omittedValue, &unsealedError{err}
+		return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 
 	value, omitted := k.valueOf(ctx, o, sealed)

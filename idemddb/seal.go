@@ -62,13 +62,6 @@ func (s *sealer) callOpen(ctx context.Context, sealed []byte, of Sealed) (plain 
 	return plain, panicerror.Readable(err)
 }
 
-// unsealedError says why a result is not kept, though the key is completed: it could not be sealed.
-type unsealedError struct{ cause error }
-
-func (e *unsealedError) Error() string { return "result not kept: " + e.cause.Error() }
-
-func (e *unsealedError) Unwrap() []error { return []error{ErrTooLarge, e.cause} }
-
 // outboxOf returns messages as the record of a key holds them.
 func (s *sealer) outboxOf(ctx context.Context, partition string, messages []Message) ([]record.Message, error) {
 	outbox := outboxOf(copyMessages(messages))

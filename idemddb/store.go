@@ -209,7 +209,7 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
-// observeQuiet emits an event that no error of a work says, and passes it to the wrapper, which logs it.
+// observeQuiet emits an event for what no returned error reports, and passes it to the wrapper, which logs it.
 func (s *Store) observeQuiet(ctx context.Context, e Event) {
 	if noted := engine.Of(ctx).Noted; noted != nil {
 		noted(string(e.Kind), e.Key, e.Err)

@@ -118,7 +118,7 @@ func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, tr
 	a.endOfWait(ctx, poll.End)
 }
 
-// endOfWait adds to the answer why the call does not wait until this time, if it does not.
+// endOfWait adds the cause to the answer if the call stops waiting before this time.
 func (a *acquisition) endOfWait(ctx context.Context, end time.Time) {
 	if errors.Is(a.err, ErrInProgress) && time.Now().Before(end) { // the context has ended
 		a.err = errors.Join(a.err, context.Cause(ctx))

@@ -11,7 +11,7 @@ import (
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which
-// run the code of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other. The
+// run the code of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods must not be called concurrently. The
 // methods of a nil Work panic: Store.Begin returns nil if the work does not begin, and then its Ending is the answer.
 type Work struct {
 	*staging
@@ -62,7 +62,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Staged returns what is staged so far. Tests of handlers use it, too. It must not be changed.
+// Staged returns what is staged so far. Tests of handlers use it, too. The caller must not change it.
 func (w *Work) Staged() Effects {
 	w.mustExist()
 	w.mu.Lock()
@@ -270,8 +270,8 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	return c.release(ctx, cause, true)
 }
 
-// doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text before
-// it, and says that the work is done. An error that is joined with the answer is a failure of the work.
+// doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text
+// before it, and says that the work is done. An error that is joined with the answer is a failure of the work.
 func (c *Claim) doneBy(err error) bool {
 	answer := c.ownCompletion().answer
 
@@ -282,8 +282,8 @@ func (c *Claim) doneBy(err error) bool {
 	return err != nil && isDone(err)
 }
 
-// completeAgain returns the answer to the work's own completion. If that is perhaps not recorded, it is sent once more before: the
-// work may have had less time for it than its settlement has.
+// completeAgain returns the answer to the work's own completion. If that is perhaps not recorded, it is sent once more before:
+// the work may have had less time for it than its settlement has.
 func (c *Claim) completeAgain(ctx context.Context) error {
 	own := c.ownCompletion()
 	if !errors.Is(own.answer, ErrUnrecorded) {

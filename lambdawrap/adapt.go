@@ -75,3 +75,14 @@ func decodeError(err error) error {
 
 	return errors.New("its UnmarshalJSON refuses it")
 }
+
+// KafkaJSON adapts a handler of values, as [JSON] does for SQS: a record's value, which must be one JSON value, is decoded as T.
+// A value that does not decode is a [Permanent] failure. So is a tombstone, which has no value: a handler of a compacted topic
+// looks at the record first.
+func KafkaJSON[T any](h func(context.Context, T) error) func(context.Context, KafkaRecord) error {
+	decode := JSON(h)
+
+	return func(ctx context.Context, r KafkaRecord) error {
+		return decode(ctx, events.SQSMessage{Body: string(r.Value)})
+	}
+}

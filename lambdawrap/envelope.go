@@ -71,12 +71,12 @@ func (e Enveloped) Key() (string, error) {
 
 // EnvelopeLimits bound what an envelope may unpack. Zero means the default of each field.
 type EnvelopeLimits struct {
-	// Bytes is how many bytes the bodies of all messages may have together that stood in one message of the queue, also on the way to
-	// them. A larger one does not open. What is opened stays in memory until its message has ended. Negative is an error of each
-	// message. Defaults to 10 MB.
+	// Bytes is the limit, in bytes, for all bodies together that are unpacked from one message of the queue, intermediate ones
+	// included. A larger one does not open. What is opened stays in memory until its message has ended. If it is negative, each
+	// message fails with an error. Defaults to 10 MB.
 	Bytes int64
 
-	// Depth is how many envelopes may stand inside of each other. Negative is an error of each message. Defaults to 4.
+	// Depth is how many envelopes may stand inside of each other. If it is negative, each message fails with an error. Defaults to 4.
 	Depth int
 }
 
@@ -85,9 +85,9 @@ const (
 	defaultEnvelopeDepth = 4
 )
 
-// Limited returns an envelope that opens within other limits than the default ones. An envelope of your own is bound by them
-// inside of a Chain. An envelope that holds more than Bytes is [ErrNoKey], because no delivery makes it smaller. Limited panics
-// for a nil envelope.
+// Limited returns an envelope that opens within other limits than the default ones. They bind an envelope of your own only inside
+// of a Chain. An envelope that holds more than Bytes is [ErrNoKey], because no delivery makes it smaller. Limited panics for a
+// nil envelope.
 func Limited(open EnvelopeFunc, limits EnvelopeLimits) EnvelopeFunc {
 	if open == nil {
 		panic("lambdawrap: Limited: open: must not be nil")

@@ -64,21 +64,3 @@ func isOfPipe(payload []byte) bool {
 
 	return isArray(payload) && json.Unmarshal(payload, &records) == nil && len(records) > 0 && records[0].EventSource != ""
 }
-
-// DurableKey returns a key of the durable execution whose handler has this context, and of a name that tells its steps apart. A
-// step of a durable function runs again if its process dies before the checkpoint; with this key its work is done once all the
-// same:
-//
-//	key, err := lambdawrap.DurableKey(ctx, "charge") // in the handler; the context of a step does not name its execution
-//	...
-//	durable.Step(ctx, func(ctx durable.StepContext) (Receipt, error) {
-//		return idemddb.Do(ctx, store, key, nil, charge)
-//	})
-//
-// The error is [ErrNoKey] if the context is that of no durable handler, or if the name is empty.
-func DurableKey(ctx context.Context, step string) (string, error) {
-	arn, _ := durable.Execution(ctx)
-
-	return listKey("is this the handler of a durable function, and has the step a name?",
-		field{"the execution's ARN", arn}, field{"the step's name", step})
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
@@ -94,4 +95,22 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 // request id, as outside of Lambda.
 func RequestID[In any](ctx context.Context, _ In) (string, error) {
 	return listKey("is this an invocation of Lambda?", field{"the request id", engine.RequestID(ctx)})
+}
+
+// DurableKey returns a key of the durable execution whose handler has this context, and of a name that tells its steps apart. A
+// step of a durable function runs again if its process dies before the checkpoint; with this key its work is done once all the
+// same:
+//
+//	key, err := lambdawrap.DurableKey(ctx, "charge") // in the handler; the context of a step does not name its execution
+//	...
+//	durable.Step(ctx, func(ctx durable.StepContext) (Receipt, error) {
+//		return idemddb.Do(ctx, store, key, nil, charge)
+//	})
+//
+// The error is [ErrNoKey] if the context is that of no durable handler, or if the name is empty.
+func DurableKey(ctx context.Context, step string) (string, error) {
+	arn, _ := durable.Execution(ctx)
+
+	return listKey("is this the handler of a durable function, and has the step a name?",
+		field{"the execution's ARN", arn}, field{"the step's name", step})
 }

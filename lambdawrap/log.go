@@ -163,7 +163,7 @@ type note struct {
 	err  error
 }
 
-// logNote writes a line for what no error of the work says, such as a message that follows from the work and is not sent, with
+// logNote writes a line for what no returned error reports, such as a message that follows from the work and is not sent, with
 // the cause and the hash of the key. about says whose work it is.
 func (w *wrapper) logNote(ctx context.Context, n note, about ...slog.Attr) {
 	defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record

@@ -122,7 +122,7 @@ func (s *search) isOver(wait time.Duration) bool {
 	}
 }
 
-// callAll calls the functions of one message after the other, until no message is left or another goroutine has taken its place.
+// callAll calls the functions of each message in turn, until no message is left or another goroutine has taken its place.
 func (s *search) callAll(starting context.Context) {
 	replace := time.AfterFunc(s.patience, func() { s.callAll(starting) })
 

@@ -126,7 +126,7 @@ func (e *Engine) report(ctx context.Context, c *Call) {
 	})
 }
 
-// withdraw takes a write back whose caller leaves, unless it has ended. Its operation is used no more then.
+// withdraw ends a write whose caller leaves, unless it has ended. Its operation is not used after that.
 func (e *Engine) withdraw(c *Call) {
 	for c.busy {
 		e.unbusy.Wait()

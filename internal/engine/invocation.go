@@ -30,8 +30,8 @@ type Invocation struct {
 	// whether the code has perhaps had an effect that no record shows yet. Defaults to nil.
 	Settling func(hasEffect bool)
 
-	// Noted is called for what an operator should know although no error of a work says it. kind is the word of the event that says
-	// the same: unsent and parked, for a message of a completed record; panicked; and unshared, without a key. Defaults to nil.
+	// Noted is called for what an operator should know although no returned error reports it. kind is the Kind of the event that
+	// reports it: unsent and parked, for a message of a completed record; panicked; and unshared, without a key. Defaults to nil.
 	Noted func(kind, key string, err error)
 }
 

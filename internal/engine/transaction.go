@@ -17,10 +17,10 @@ import (
 // transaction is the request of a flight of writes that travel in a transaction. A flight that is sent once more sends the same
 // bytes: a client request token belongs to one request.
 //
-// The records decide whether an earlier try was applied: their conditions refuse whatever is sent after it, and show it. So each
-// other flight has a new token. The same one is used again only for the same flight, because DynamoDB answers a transaction that
-// it has committed with success, which saves a try. Without a record nothing but the token keeps the effects from being written
-// twice: such a write is sent as it was to its end.
+// The records decide whether an earlier try was applied: their conditions refuse every later request, and the refusal returns the
+// record, which shows it. So each other flight has a new token. The same one is used again only for the same flight, because
+// DynamoDB answers a transaction that it has committed with success, which saves a try. Without a record nothing but the token
+// keeps the effects from being written twice: such a write is sent as it was to its end.
 type transaction struct {
 	calls  []*Call // whose parts are in it
 	joined protocol.Joined

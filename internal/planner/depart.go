@@ -283,8 +283,8 @@ func (p *Planner) giveUp(now time.Time) (over []*Write) {
 	return over
 }
 
-// open returns all writes that the planner must give up when their time is over. A pause is over before the end of its write. A
-// flight of one write has the caller's own context.
+// open returns all writes that the planner must give up when their time is over. Paused writes are left out, because a pause ends
+// before its write does, and so are flights of one write, because the caller's context ends them.
 func (p *Planner) open() []*Write {
 	all := slices.Clone(p.alone)
 

@@ -155,7 +155,7 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, jitter float6
 	return over
 }
 
-// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is
+// Withdraw ends a write whose caller leaves, whatever state it is in. If it is under way and no other write of its flight is
 // awaited, the flight is to be cancelled.
 func (p *Planner) Withdraw(w *Write) { p.end(w) }
 

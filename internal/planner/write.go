@@ -180,7 +180,7 @@ type load struct {
 }
 
 // Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods
-// of Planner use it, so it is as little safe for concurrent use as they are.
+// of Planner use it, and like them it is not safe for concurrent use.
 type Group struct {
 	// The caller changes these.
 	Members  int // callers that will still write

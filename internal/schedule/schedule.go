@@ -94,7 +94,7 @@ type Schedule struct {
 	actions  []Action
 
 	active    int // messages that are not finished and wait for no other message
-	searching int // of these, those whose key is unknown
+	searching int // active messages whose key is unknown
 
 	waiting  []int // for their claim, in order
 	admitted []int // are being claimed or wait for a worker, in order
@@ -114,7 +114,7 @@ type Schedule struct {
 	blocker   int
 	late      bool
 	unordered bool      // rule 5 does not hold until further keys are claimed
-	orderedTo time.Time // when it stops to hold; zero if nothing waits for it
+	orderedTo time.Time // when rule 5 stops holding; zero if nothing waits for it
 }
 
 type state int
@@ -137,7 +137,7 @@ type message struct {
 	work  Work
 	state state
 	next  int  // the next message of its group; 0 for none
-	head  bool // no earlier message of its group is unfinished
+	head  bool // all earlier messages of its group are finished
 
 	holds      bool      // its key
 	hook       bool      // it waits for a worker, or has one, for its hook

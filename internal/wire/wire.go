@@ -1,6 +1,6 @@
 // Package wire sends writes to DynamoDB, once, and reads the answers: as an UpdateItem or a PutItem, as the statements of a
-// BatchExecuteStatement, and as a TransactWriteItems. Nothing else looks inside the SDK's errors of writes. It has no rules: what
-// is sent, how often, and what follows from an answer is decided elsewhere.
+// BatchExecuteStatement, and as a TransactWriteItems. Nothing else decides by an error of the SDK what a worker's write does
+// next. It has no rules: what is sent, how often, and what follows from an answer is decided elsewhere.
 package wire
 
 import (

@@ -60,9 +60,13 @@ var resultMutants = []mutant{
 	{
 		why:  "a result that cannot be sealed keeps the key from being completed",
 		file: "idemddb/results.go",
-		old:  `return omittedValue, &unsealedError{err}`,
-		new:  `return nil, &unsealedError{err}`,
-		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/sealing",
+		old: `k.sealedOf(o.partition, ""))
+	if err != nil {
+		return omittedValue,`,
+		new: `k.sealedOf(o.partition, ""))
+	if err != nil {
+		return nil,`,
+		pkg: "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/sealing",
 	},
 	{
 		why:  "a codec that works in place destroys what the cache holds",
@@ -109,9 +113,11 @@ var resultMutants = []mutant{
 	{
 		why:  "a Put that fails keeps the completion from being written with a mark for its result",
 		file: "idemddb/results.go",
-		old:  `return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)`,
-		new:  `return value, fmt.Errorf("%w: %w", ErrTooLarge, err)`,
-		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted",
+		old: `kept.Name, result); err != nil {
+		return omittedValue,`,
+		new: `kept.Name, result); err != nil {
+		return value,`,
+		pkg: "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted",
 	},
 	{
 		why:  "a Put that panics loses the completion",
