@@ -13,7 +13,7 @@ var returned = &analysis.Analyzer{
 
 Some of these errors say that the work is done, such as ErrUnrecorded. A caller that gets such an error takes the work for failed and has it run a
 second time, so a function returns the error only if claim.IsDone(err) is false. Run, Do and the wrappers know better, so their work may return it.
-Looked at are the claims of Store.Claim, and those that a function gets as a parameter.`,
+Looked at are the claims of Store.Claim.`,
 	Run: runReturned,
 }
 
@@ -33,17 +33,15 @@ type completer struct {
 type completions struct {
 	pass       *analysis.Pass
 	own        map[types.Object]bool // the variables with claims whose function must call IsDone
-	used       map[*types.Func]bool  // the functions that this package calls, or passes on
 	judges     map[*types.Func]bool  // the functions that call IsDone
 	completers map[*types.Func]completer
 }
 
 func runReturned(pass *analysis.Pass) (any, error) {
-	c := completions{pass: pass, own: claimed(pass, "Store.Claim"), used: usedIn(pass), completers: map[*types.Func]completer{}}
+	c := completions{pass: pass, own: claimed(pass, "Store.Claim"), completers: map[*types.Func]completer{}}
 	c.judges = c.findJudges()
-	c.addParameters()
 
-	// Where this package calls a function that returns such an error of its parameter, the caller is looked at in its place.
+	// A function that returns such an error of its parameter may be the work of Run, so the functions that call it are looked at.
 	for known := -1; known < len(c.completers); {
 		known = len(c.completers)
 
@@ -91,39 +89,11 @@ func (c *completions) findJudges() map[*types.Func]bool {
 	return all
 }
 
-// usedIn returns the functions whose names stand anywhere in the package but in their declaration.
-func usedIn(pass *analysis.Pass) map[*types.Func]bool {
-	all := map[*types.Func]bool{}
-
-	for _, o := range pass.TypesInfo.Uses {
-		if f, ok := o.(*types.Func); ok {
-			all[f.Origin()] = true
-		}
-	}
-
-	return all
-}
-
-// addCompleter notes a function that this package uses and that returns the error of a completion of its parameter.
+// addCompleter notes a function that returns the error of a completion of its parameter.
 func (c *completions) addCompleter(f *types.Func, d *ast.FuncDecl) {
-	if !c.used[f] {
-		return
-	}
-
 	for _, found := range c.returnedBy(d.Type, d.Body) {
 		if i := parameterOf(f, found.claim); i >= 0 {
 			c.completers[f] = completer{i, found.method}
-		}
-	}
-}
-
-// addParameters notes the parameters of functions that no other function of the package uses.
-func (c *completions) addParameters() {
-	for f := range c.declared() {
-		if !c.used[f] {
-			for parameter := range f.Signature().Params().Variables() {
-				c.own[parameter] = true
-			}
 		}
 	}
 }

@@ -28,7 +28,12 @@ func withEffects(ctx context.Context, s *idemddb.Store, e idemddb.Effects) ([]by
 	return nil, claim.CompleteWith(ctx, nil, e) // want `the error of Claim.CompleteWith is returned without a call of IsDone: the work is done also after some errors`
 }
 
-func byVariable(ctx context.Context, claim *idemddb.Claim) error {
+func byVariable(ctx context.Context, s *idemddb.Store) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	if err := claim.Complete(ctx, nil); err != nil { // want `the error of Claim.Complete is returned without a call of IsDone`
 		return err
 	}
@@ -36,7 +41,12 @@ func byVariable(ctx context.Context, claim *idemddb.Claim) error {
 	return nil
 }
 
-func wrapped(ctx context.Context, claim *idemddb.Claim, err error) error {
+func wrapped(ctx context.Context, s *idemddb.Store, err error) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	if err != nil {
 		return errors.Join(err, claim.Complete(ctx, nil)) // want `the error of Claim.Complete is returned without a call of IsDone`
 	}
@@ -44,7 +54,12 @@ func wrapped(ctx context.Context, claim *idemddb.Claim, err error) error {
 	return fmt.Errorf("complete: %w", claim.Complete(ctx, nil)) // want `the error of Claim.Complete is returned without a call of IsDone`
 }
 
-func wrappedInVariable(ctx context.Context, claim *idemddb.Claim) error {
+func wrappedInVariable(ctx context.Context, s *idemddb.Store) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	err := claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
 	if err != nil {
 		err = fmt.Errorf("complete: %w", err)
@@ -54,19 +69,34 @@ func wrappedInVariable(ctx context.Context, claim *idemddb.Claim) error {
 	return err
 }
 
-func joined(ctx context.Context, claim *idemddb.Claim, send func() error) error {
+func joined(ctx context.Context, s *idemddb.Store, send func() error) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	err := errors.Join(claim.Complete(ctx, nil), send()) // want `the error of Claim.Complete is returned without a call of IsDone`
 
 	return fmt.Errorf("complete: %w", err)
 }
 
-func namedResult(ctx context.Context, claim *idemddb.Claim) (err error) {
+func namedResult(ctx context.Context, s *idemddb.Store) (err error) {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	err = claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
 
 	return
 }
 
-func onOneWay(ctx context.Context, claim *idemddb.Claim, done bool) error {
+func onOneWay(ctx context.Context, s *idemddb.Store, done bool) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+
 	var err error
 	if done {
 		err = claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
@@ -77,7 +107,16 @@ func onOneWay(ctx context.Context, claim *idemddb.Claim, done bool) error {
 	return err
 }
 
-func otherErrorIsJudged(ctx context.Context, claim, other *idemddb.Claim) error {
+func otherErrorIsJudged(ctx context.Context, s *idemddb.Store) error {
+	claim, record1, errClaim1 := s.Claim(ctx, "p-1", nil)
+	if errClaim1 != nil || record1 != nil {
+		return errClaim1
+	}
+	other, record2, errClaim2 := s.Claim(ctx, "p-2", nil)
+	if errClaim2 != nil || record2 != nil {
+		return errClaim2
+	}
+
 	if err := other.Complete(ctx, nil); !other.IsDone(err) {
 		return err
 	}
