@@ -39,13 +39,14 @@ type completions struct {
 
 func runReturned(pass *analysis.Pass) (any, error) {
 	c := completions{pass: pass, own: claimed(pass, "Store.Claim"), completers: map[*types.Func]completer{}}
-	c.judges = c.findJudges()
+	declared := c.declared()
+	c.judges = c.judgesAmong(declared)
 
 	// A function that returns such an error of its parameter may be the work of Run, so the functions that call it are looked at.
 	for known := -1; known < len(c.completers); {
 		known = len(c.completers)
 
-		for f, d := range c.declared() {
+		for f, d := range declared {
 			c.addCompleter(f, d)
 		}
 	}
@@ -78,11 +79,11 @@ func (c *completions) declared() map[*types.Func]*ast.FuncDecl {
 	return all
 }
 
-// findJudges returns the functions of the package that call IsDone.
-func (c *completions) findJudges() map[*types.Func]bool {
+// judgesAmong returns which of these functions call IsDone.
+func (c *completions) judgesAmong(declared map[*types.Func]*ast.FuncDecl) map[*types.Func]bool {
 	all := map[*types.Func]bool{}
 
-	for f, d := range c.declared() {
+	for f, d := range declared {
 		all[f] = c.judgesAny(d.Body)
 	}
 
