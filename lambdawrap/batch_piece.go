@@ -78,6 +78,6 @@ func (b blockedGroups) outcomeOf(m *message) (outcome, bool) {
 // note blocks the group of a message that failed.
 func (b blockedGroups) note(m *message) {
 	if m.failed {
-		b[m.group] = m.seconds
+		b[m.group] = m.seconds.Load()
 	}
 }

@@ -259,9 +259,12 @@ func (o *HTTPOptions) validate() error {
 		}
 	}
 
-	for name, own := range map[string]*HTTPAnswer{"Conflict": o.Conflict, "Mismatch": o.Mismatch, "KeyMissing": o.KeyMissing} {
-		if own != nil && (own.Status < 400 || own.Status > 599) {
-			return fmt.Errorf("lambdawrap: HTTPOptions.%s.Status: must be from 400 to 599, is %d", name, own.Status)
+	for _, own := range []struct {
+		name   string
+		answer *HTTPAnswer
+	}{{"Conflict", o.Conflict}, {"Mismatch", o.Mismatch}, {"KeyMissing", o.KeyMissing}} {
+		if own.answer != nil && (own.answer.Status < 400 || own.answer.Status > 599) {
+			return fmt.Errorf("lambdawrap: HTTPOptions.%s.Status: must be from 400 to 599, is %d", own.name, own.answer.Status)
 		}
 	}
 

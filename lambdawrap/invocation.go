@@ -258,8 +258,10 @@ func (v *invocation) split(s *schedule.Schedule, m *message) {
 		return
 	}
 
+	m.around = &envelope{open: 1 + len(m.parts), seconds: notHidden}
+
 	for i, p := range m.parts {
-		p.index = first + i
+		p.index, p.around = first+i, m.around
 		v.messages = append(v.messages, p)
 
 		if !v.hasOneHandler {

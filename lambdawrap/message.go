@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -39,6 +40,7 @@ type message struct {
 	quest   quest
 	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
 	place   int        // its position in the batch; with Batch, messages from one envelope have positions of their own
+	around  *envelope  // that it stood in; nil if there was none, or nothing else in it
 
 	decisions chan schedule.Action // of the schedule about it, but for the first
 	end       outcome              // of other messages of the batch that ask for the same work
@@ -46,7 +48,7 @@ type message struct {
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
 	outcome Outcome
-	seconds int32 // until it comes back, if Options.Visibility says so
+	seconds atomic.Int32 // until it comes back, if Options.Visibility says so
 }
 
 // quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills,

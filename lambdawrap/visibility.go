@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/queue"
@@ -39,8 +40,49 @@ const visibilityTime = 2 * time.Second
 // visibilityCalls is how many such changes are made at a time.
 const visibilityCalls = 100
 
+// envelope is how long a message of a queue stays hidden in whose envelope stood several messages: as long as the one that needs
+// it longest.
+type envelope struct {
+	mu      sync.Mutex
+	open    int   // of the messages in it: that have not ended
+	seconds int32 // the longest time that one of them needs; notHidden before the first
+}
+
+// notHidden is in the place of the seconds for what is not hidden: it is done, or shall reach its dead-letter queue soon.
+const notHidden = -1
+
+// ended notes for how long one of the messages needs the envelope to stay hidden, and returns what all of them need if it was the
+// last one. Until then it returns notHidden.
+func (e *envelope) ended(seconds int32) int32 {
+	if e == nil {
+		return seconds
+	}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	e.seconds = max(e.seconds, seconds)
+	if e.open--; e.open > 0 {
+		return notHidden
+	}
+
+	return e.seconds
+}
+
+// ended notes the end of a message. It returns for how many seconds what arrived stays hidden from now on, if that is known now:
+// the message has failed, and all that stood in its envelope has ended. Else it returns notHidden.
+func (r *redelivery) ended(ctx context.Context, m *message, o outcome) int32 {
+	seconds := int32(notHidden)
+	if m.failed && !o.permanent {
+		seconds = r.hiddenFor(ctx, m, o)
+		m.seconds.Store(seconds)
+	}
+
+	return m.around.ended(seconds)
+}
+
 // hide sets when a failed message is delivered again. Only the answer waits for it.
-func (r *redelivery) hide(ctx context.Context, m *message) {
+func (r *redelivery) hide(ctx context.Context, m *message, seconds int32) {
 	ctx, end := within(ctx, r.answerAt)
 	defer end()
 
@@ -51,7 +93,7 @@ func (r *redelivery) hide(ctx context.Context, m *message) {
 	defer cancel()
 
 	err := await(ctx, func() error {
-		if err := queue.Hide(ctx, r.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
+		if err := queue.Hide(ctx, r.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, seconds); err != nil {
 			return fmt.Errorf("lambdawrap: message visibility: %w", err)
 		}
 

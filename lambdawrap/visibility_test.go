@@ -364,3 +364,39 @@ func TestBackoffNeedsVisibility(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// SQS counts the last request for a message, so there is one for all that stood in its envelope.
+func TestAnEnvelopeStaysHiddenForAsLongAsOneOfItsMessagesNeeds(t *testing.T) {
+	t.Parallel()
+
+	for _, order := range [][]string{{"held", "fails"}, {"fails", "held"}, {"held", "done", "fails"}} {
+		h := newHarness(t, nil)
+		q := h.hiding(nil)
+		h.opts.Envelope = func(_ context.Context, m events.SQSMessage) (parts []lambdawrap.Enveloped, err error) {
+			for _, body := range order {
+				m.Body = body
+				parts = append(parts, lambdawrap.Enveloped{Message: m})
+			}
+
+			return parts, nil
+		}
+		claim(h, h.store, "held")
+
+		f := h.handle(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body == "done" {
+				return nil
+			}
+
+			return errors.New("down")
+		})
+
+		r, err := f(t.Context(), deliveredFor(batch("m1 x"), 1))
+		if err != nil || len(r.BatchItemFailures) != 1 {
+			t.Fatal(r, err)
+		}
+
+		if seconds := q.of("m1"); len(seconds) != 1 || seconds[0] < 30 {
+			t.Errorf("%v: hidden for %v s, want once, until the lease of 30 s is over", order, seconds)
+		}
+	}
+}

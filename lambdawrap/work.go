@@ -63,8 +63,8 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 	v.wakeAt = wakeAt
 }
 
-// act does what the schedule says. It is called with v.mu held, and the calls of the group take the Engine's mutex inside it. So
-// nothing may take v.mu that the Engine calls with its own mutex held: it calls the planner only.
+// act does what the schedule says. It is called with v.mu held, and the calls of the group take the Engine's mutex inside it.
+// While the Engine holds its own, it calls only the planner, and nothing that takes v.mu.
 func (v *invocation) act(a schedule.Action) {
 	switch a.Kind {
 	case schedule.Expect:
@@ -309,9 +309,10 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 		v.report(ctx, m, o, err)
 	}
 
-	if m.failed && v.opts.Visibility != nil && !o.permanent {
-		m.seconds = v.redelivery.hiddenFor(ctx, m, o)
-		v.spawn(func() { v.redelivery.hide(ctx, m) })
+	if v.opts.Visibility != nil {
+		if seconds := v.redelivery.ended(ctx, m, o); seconds != notHidden {
+			v.spawn(func() { v.redelivery.hide(ctx, m, seconds) })
+		}
 	}
 
 	if v.has.ended {
@@ -321,10 +322,9 @@ func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o ou
 
 // blockedBy returns the outcome of a message that does not start because another one has failed.
 func (m *message) blockedBy(other *message) outcome {
-	o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
 	if !m.fifo {
-		o.err = errStopped
+		return outcome{name: OutcomeBlocked, err: errStopped}
 	}
 
-	return o
+	return outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds.Load()}
 }

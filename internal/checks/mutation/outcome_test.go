@@ -121,9 +121,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message that will never succeed is hidden in a back-off for nothing",
-		file: "lambdawrap/work.go",
-		old:  `v.opts.Visibility != nil && !o.permanent {`,
-		new:  `v.opts.Visibility != nil {`,
+		file: "lambdawrap/visibility.go",
+		old:  `if m.failed && !o.permanent {`,
+		new:  `if m.failed {`,
 		pkg:  "lambdawrap", run: "TestWhatWillNeverSucceedIsNotHidden",
 	},
 	{
