@@ -111,11 +111,18 @@ func readLine(in *bufio.Reader) string {
 	return line
 }
 
-// each changes the records one by one. A refusal of one does not keep the others from being changed.
+// each changes the records one by one. A refusal of one does not keep the others from being changed. When the operator interrupts
+// it, those that are left are not tried.
 func (c *change) each(ctx context.Context, d *desk, all []found) error {
 	var errs []error
 
-	for _, f := range all {
+	for i, f := range all {
+		if ctx.Err() != nil {
+			errs = append(errs, fmt.Errorf("interrupted: %d of %d records were not tried, and are as they were", len(all)-i, len(all)))
+
+			break
+		}
+
 		outcome, err := c.do(ctx, d, f.View, c.by, c.why)
 		errs = append(errs, err)
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // The index of the unsent messages does not have a record whose messages are all parked.
@@ -77,4 +79,32 @@ type unsendable struct{}
 
 func (unsendable) Send(_ context.Context, _ string, messages []idemddb.Message) []error {
 	return slices.Repeat([]error{idemddb.ErrUnsendable}, len(messages))
+}
+
+func TestAnInterruptedChangeOfManySaysHowManyWereNotTried(t *testing.T) {
+	var (
+		engine = idemddbtest.New(nil).Handler()
+		n      *night
+		begun  bool
+	)
+
+	n = newNight(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		engine.ServeHTTP(w, r)
+
+		if begun && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+			n.aws.set(func(c *cloud) { c.interrupt() })
+		}
+	}))
+
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		n.fail(key, "no")
+	}
+
+	begun = true
+	n.idem("reopen", "--all", "--yes", "--why", "mended")
+
+	screen := n.screen.String()
+	if strings.Count(n.lastOut, "perhaps changed") > 1 || !strings.Contains(screen, "interrupted: 4 of 5 records were not tried") {
+		t.Errorf("one request of a change was made:\n%s", screen)
+	}
 }

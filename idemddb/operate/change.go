@@ -151,6 +151,8 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 	switch {
 	case ok && len(refused.Item) == 0: // an earlier try of this request, or somebody else, has deleted it
 		return r.forgetResult(ctx, seen)
+	case ok && refused.Item[record.Operator] == nil: // workers leave the stamp in a record
+		return changeError(change.What, seen.Key, errMadeAnew)
 	case ok:
 		return r.changed(change.What, seen.Key, refused.Item)
 	case err != nil:
@@ -177,6 +179,8 @@ func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteIte
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
+
+var errMadeAnew = errors.New("the record was deleted, perhaps by an earlier try of this request, and its key was claimed anew: look again")
 
 var errNoContent = errors.New("the answer has no content, so it is not known whether the change was made: look again")
 
