@@ -174,7 +174,7 @@ func (a *acquisition) try(ctx context.Context) {
 	p := planner.Policy{Pause: claimCap}
 
 	if isOver := a.repeatWhileChanged(ctx, &p, func() { a.sendClaim(ctx, &p) }); isOver {
-		a.err = errors.Join(a.err, context.Cause(ctx))
+		a.err = errors.Join(a.err, sleep.EndOf(ctx))
 	}
 }
 
@@ -278,7 +278,7 @@ func (a *acquisition) makeClaim(won protocol.ClaimAnswer) {
 	}
 
 	now := a.Stamp()
-	a.isShort = won.Lease.Sub(now.Now) < now.Lease.Sub(now.Now)/2
+	a.isShort = won.Lease.Sub(now.Now) <= now.Lease.Sub(now.Now)/2
 }
 
 // answerWith keeps the record of a completed key as the answer.

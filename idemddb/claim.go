@@ -37,9 +37,9 @@ type ClaimOptions struct {
 
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
 	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the
-	// other returns its value. Cost: a duplicate runs fn, too, and is charged for its cancelled transaction, unless Options.Cache
-	// has the record. [FromContext] has no claim then. Claim and Run return ErrMisuse, and Commit, which is what Optimistic means,
-	// ignores it. The Store must have a Retention of at least 1 hour and a client that is a [Transactor]; otherwise Do returns
+	// other returns its value. Cost: a duplicate runs fn, too, and is charged for its cancelled transaction, unless Options.Cache has
+	// the record. [FromContext] has no claim then. Claim and Run return ErrMisuse, and Commit ignores it, because it never claims a
+	// key before. The Store must have a Retention of at least 1 hour and a client that is a [Transactor]; otherwise Do returns
 	// ErrBadEffects, and fn does not run. Defaults to false.
 	Optimistic bool
 
@@ -53,8 +53,9 @@ type ClaimOptions struct {
 
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the
 	// key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. If several calls of the Store wait for one key, one of
-	// them sends the claims, and its answer serves all; if it gets the claim, the next call sends on. A commit waits in the same way
-	// when its work is done, and each try costs one transaction. Negative means 0. Defaults to 0: it does not wait.
+	// them sends the claims, and its answer serves all; if it gets the claim, the next waiting call takes over the sending. A commit
+	// waits in the same way when its work is done, and each try costs one transaction. Negative means 0. Defaults to 0: it does not
+	// wait.
 	Wait time.Duration
 }
 
@@ -74,7 +75,7 @@ type Claim struct {
 	staging staging
 
 	mu       sync.Mutex
-	renewer  *renewer // nil if the lease is not kept
+	renewers []*renewer // each keeps the lease
 	lease    time.Time
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind
@@ -112,7 +113,11 @@ func (c *Claim) Takeover() bool { c.mustExist(); return c.held.Previous != 0 }
 func (c *Claim) Held() bool {
 	c.mustExist()
 
-	return c.store.disabled || c.isHeld()
+	if c.store.disabled {
+		return !c.isSettling()
+	}
+
+	return c.isHeld()
 }
 
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace;

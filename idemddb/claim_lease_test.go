@@ -204,3 +204,16 @@ func TestAClaimBehindTheDeadlineHasNoLeaseFromBeforeIt(t *testing.T) {
 		}
 	})
 }
+
+func TestAClaimThatIsOverAtOnceIsNotReturned(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, nil, func(f *fixture) {
+		ctx, cancel := context.WithTimeout(f.Context(), 500*time.Microsecond)
+		defer cancel()
+
+		if c, _, err := f.store.Claim(ctx, "key", nil); c != nil || err == nil {
+			f.Errorf("claim %v, error %v", c, err)
+		}
+	})
+}

@@ -380,9 +380,10 @@ func endingOfCompletion(err error) Ending {
 	return e
 }
 
-// isWritten reports whether a completion is written, perhaps without its result.
+// isWritten reports whether a completion is written, perhaps without its result, and its messages are sent. ErrUnsent wraps the
+// errors of senders, which may wrap any error.
 func isWritten(err error) bool {
-	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode)
+	return err == nil || !errors.Is(err, ErrUnsent) && (errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode))
 }
 
 // isDone is [Claim.IsDone].
@@ -392,9 +393,11 @@ func isDone(err error) bool {
 	switch {
 	case errors.Is(err, ErrUnsent):
 		return false
+	case isWritten(err):
+		return true
 	case ok:
 		return fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
 	default:
-		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
+		return errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
 	}
 }

@@ -115,7 +115,7 @@ func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
 		c.staging.resume(effect)
 	}
 
-	if err == nil {
+	if err == nil || errors.Is(err, ErrUnsent) { // the items are written
 		c.end(KindCompleted)
 		c.staging.written()
 	}
@@ -192,12 +192,11 @@ func (c *Claim) extendBetweenTries(ctx context.Context, bound time.Time) {
 func (c *Claim) resume(refused error) {
 	c.mu.Lock()
 	c.settling = false
-	r := c.renewer
 	c.mu.Unlock()
 
 	c.staging.resume(refused)
 
-	if r != nil {
+	for _, r := range c.kept() {
 		r.resume()
 	}
 }

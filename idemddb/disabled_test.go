@@ -163,3 +163,26 @@ func TestAnotherValueOfTheSwitchIsAnError(t *testing.T) {
 		t.Errorf("got %v, want the variable named", err)
 	}
 }
+
+func TestEffectsOfAStoreThatIsTurnedOffAreWrittenOnceThoughTheirMessageIsNotSent(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	store, db := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sendFunc(func([]idemddb.Message) []error {
+		return []error{errClosed}
+	})}})
+
+	effects := items(counted("a"))
+	effects.Messages = []idemddb.Message{{To: "bank", Body: "b"}}
+
+	_, err := idemddb.Run(t.Context(), store, "key", nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
+		is(t, c.CompleteWith(ctx, nil, effects), idemddb.ErrUnsent)
+
+		if c.Held() {
+			t.Error("the claim is held after its completion")
+		}
+
+		return nil, nil
+	})
+	must(t, err)
+	happened(t, db, "a", 1)
+}

@@ -18,8 +18,8 @@ import (
 //
 // A value that JSON cannot carry is not kept: text that is not UTF-8, an io.Reader, or what an interface holds (any excepted).
 // Fields that encoding/json leaves out, because they are unexported, have the tag `json:"-"` or share a name with another one,
-// are zero in what later calls return. A type whose UnmarshalJSON does not undo its MarshalJSON is returned as its UnmarshalJSON
-// reads it.
+// are zero in what later calls return. If the UnmarshalJSON of a type does not undo its MarshalJSON, later calls return another
+// value than the first one.
 //
 // A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could
 // not be kept, its completion did not get through, or its record was deleted meanwhile; an [Event] reports it. A later call then
@@ -34,8 +34,8 @@ import (
 // The context must not be that of the handler of a durable function, which is ErrMisuse before anything runs: the handler runs
 // again with each invocation. Call Do in a step.
 //
-// fn must not call Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil s or
-// fn.
+// fn must not call Run, Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil
+// s or fn.
 //
 // What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
 // errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent; with ClaimOptions.Optimistic
@@ -72,7 +72,7 @@ func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {
 	var value T
 
 	switch {
-	case rec.ResultOmitted && opts.NeedResult:
+	case rec.ResultOmitted && rec.Result == nil && opts.NeedResult:
 		return value, keyError("replay", rec.Key, ErrResultOmitted)
 	case rec.Result == nil:
 		return value, nil

@@ -273,20 +273,18 @@ const (
 	recordNumbers  = 13  // attributes of a record that are numbers
 	maxToken       = 128 // an owner token and a tx
 	maxFingerprint = 64
+	maxOperator    = 2 << 10 // what package operate writes: its texts, as JSON
 )
 
 // room returns how many bytes a result may have at most, so that the record with it and with these messages fits into an item,
 // and into a transaction with these effects.
 func (s *Store) room(partition string, e effects) int {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + delivery.Size(e.outbox) + len(strings.Join(record.Names, "")) +
+		2*record.MaxTrace + maxOperator // the record may have them although this Store sets none
 
 	if s.opts.Codec != nil {
 		size += record.SealedOverhead
-	}
-
-	if s.opts.Trace != nil {
-		size += 2 * record.MaxTrace // trace and ptrace
 	}
 
 	return min(dbitem.MaxSize, maxTransaction-dbitem.WriteSize(e.writes()...)) - size

@@ -87,7 +87,7 @@ var (
 	// [EffectError].Unknown is set, and the claim is still held: decide anew, or call Fail.
 	ErrEffectRefused = errors.New("effect refused")
 
-	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
+	// ErrNoClaim: nothing was written; the context belongs to no work of a key. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.

@@ -65,7 +65,7 @@ func kindOf(err error) Kind {
 		err  error
 		kind Kind
 	}{
-		{ErrUncommitted, KindUncommitted}, {ErrUnsent, KindUnsent}, {ErrEffectRefused, KindEffectRefused}, {ErrInProgress, KindInProgress},
+		{ErrUnread, ""}, {ErrUncommitted, KindUncommitted}, {ErrUnsent, KindUnsent}, {ErrEffectRefused, KindEffectRefused}, {ErrInProgress, KindInProgress},
 		{ErrMismatch, KindMismatch}, {ErrFailed, KindRefused}, {ErrCorrupt, KindCorrupt},
 	} {
 		if errors.Is(err, known.err) {

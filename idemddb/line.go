@@ -92,6 +92,8 @@ func (ls *lines) look(l *line) view {
 // answered gives the line the answer to the claim of the sending call: the end of its lease, or the record that refused it.
 // Without either, each call claims for itself, unless only the context of the sending one has ended.
 func (ls *lines) answered(ctx context.Context, l *line, until time.Time, refusal *record.Stored) {
+	hasEnded := ctx.Err() != nil // before the mutex: it is code of the user
+
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 
@@ -100,7 +102,7 @@ func (ls *lines) answered(ctx context.Context, l *line, until time.Time, refusal
 		l.found, l.until, l.poll = nil, until, &sleep.Poll{}
 	case refusal != nil:
 		l.found = refusal
-	case ctx.Err() == nil:
+	case !hasEnded:
 		l.isAlone = true
 	}
 

@@ -229,3 +229,29 @@ func TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone(t *testing.T) {
 		}
 	}
 }
+
+// The work asks IsDone, as the documentation of Complete has it, and returns no result of its own.
+func TestTheResultOfAnOwnCompletionWithoutAnAnswerIsKept(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, nil, func(f *fixture) {
+		_, err := idemddb.Run(f.Context(), f.store, "key", nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
+			f.db.Intercept(always(idemddbtest.LostRequest))
+			defer f.db.Intercept(nil)
+
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+
+			if err := c.Complete(short, []byte("result")); !c.IsDone(err) {
+				return nil, err
+			}
+
+			return nil, nil
+		})
+		must(f, err)
+
+		if rec := replay(f, f.store, "key"); string(rec.Result) != "result" {
+			f.Errorf("the result is %q, omitted %v", rec.Result, rec.ResultOmitted)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ func (c *Claim) startRenewal(ctx context.Context, deadline time.Time) (work cont
 	defer r.mu.Unlock()
 
 	c.mu.Lock()
-	c.renewer = r
+	c.renewers = append(c.renewers, r)
 	c.mu.Unlock()
 
 	r.timer = time.AfterFunc(pause, func() { r.fire(work) })
@@ -63,6 +64,11 @@ func (r *renewer) stop() {
 	if running != nil {
 		<-running
 	}
+
+	r.claim.mu.Lock()
+	defer r.claim.mu.Unlock()
+
+	r.claim.renewers = slices.DeleteFunc(r.claim.renewers, func(other *renewer) bool { return other == r })
 }
 
 // fire renews the lease and sets the timer again.
@@ -101,12 +107,12 @@ func (r *renewer) markRunning(running chan struct{}, abort context.CancelFunc) b
 	return true
 }
 
-// retryRenewal is the least pause after a renewal that failed with all of its tries.
+// retryRenewal is the pause after a renewal that failed with all of its tries. It is shorter if less of the lease is left.
 const retryRenewal = 100 * time.Millisecond
 
 // renew extends the lease once, and returns when to do it again.
 func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
-	var failure error
+	failure := errRenewalExited // of a client, or of Observe, that ends the goroutine
 
 	defer func() {
 		if failure != nil {
@@ -115,6 +121,16 @@ func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
 	}()
 	defer panicerror.Catch("the renewal", &failure) // nobody else can recover in this goroutine
 
+	pause, again = r.tryOnce(ctx)
+	failure = nil
+
+	return pause, again
+}
+
+var errRenewalExited = errors.New("the goroutine of the renewal was ended")
+
+// tryOnce is renew without its protection.
+func (r *renewer) tryOnce(ctx context.Context) (pause time.Duration, again bool) {
 	c := r.claim
 	if c.isSettling() {
 		return 0, false
@@ -164,17 +180,24 @@ func (s *Store) renewalPause(left time.Duration) time.Duration {
 	return max(retryRenewal/10, left-s.opts.Lease/2) // a lease of a few ms must not spin
 }
 
-// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
-// because the claim is being settled.
+// joinRenewal ends the renewals that are under way: they would conflict with a transaction on the same record. No other one
+// begins, because the claim is being settled.
 func (c *Claim) joinRenewal() {
-	c.mu.Lock()
-	r := c.renewer
-	c.mu.Unlock()
-
-	if r == nil {
-		return
+	for _, r := range c.kept() {
+		r.join()
 	}
+}
 
+// kept returns what renews the lease: the work, or parts of it, may have called Keep several times.
+func (c *Claim) kept() []*renewer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return slices.Clone(c.renewers)
+}
+
+// join ends a renewal that is under way.
+func (r *renewer) join() {
 	r.mu.Lock()
 	running, abort := r.running, r.abort
 	r.mu.Unlock()

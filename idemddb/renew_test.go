@@ -3,10 +3,13 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -301,5 +304,63 @@ func TestAnExtensionOfALostClaimIsObservedAsFenced(t *testing.T) {
 		claim(f, ahead(f, f.db), "k")
 		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
 		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
+	})
+}
+
+func TestARenewalWhoseGoroutineIsEndedCancelsTheWork(t *testing.T) {
+	t.Parallel()
+
+	var exits atomic.Bool
+
+	do := func(ctx context.Context, in any, send around.Send) (any, error) {
+		if exits.Load() {
+			runtime.Goexit()
+		}
+
+		return send(ctx, in)
+	}
+
+	bubbleAround(t, &idemddb.Options{Lease: 10 * time.Second}, do, func(f *fixture) {
+		work, stop := claim(f, f.store, "key").Keep(f.Context())
+		defer stop()
+
+		exits.Store(true)
+		<-work.Done()
+
+		is(f, context.Cause(work), idemddb.ErrFenced)
+	})
+}
+
+// A helper of the work may keep the claim, too. When it has stopped, the renewal that was there before goes on.
+func TestAClaimThatIsKeptTwiceIsRenewedAfterARefusedEffect(t *testing.T) {
+	t.Parallel()
+
+	do := func(ctx context.Context, in any, send around.Send) (any, error) {
+		if _, is := in.(*dynamodb.TransactWriteItemsInput); is {
+			time.Sleep(1500 * time.Millisecond) // meanwhile the first renewal is due
+		}
+
+		return send(ctx, in)
+	}
+
+	bubbleAround(t, &idemddb.Options{Lease: 10 * time.Second}, do, func(f *fixture) {
+		must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
+
+		held := claim(f, f.store, "key")
+		work, stop := held.Keep(f.Context())
+
+		defer stop()
+
+		_, stopSecond := held.Keep(work)
+		stopSecond()
+
+		time.Sleep(4 * time.Second)
+		is(f, held.CompleteWith(work, nil, items(onlyOnce("a"))), idemddb.ErrEffectRefused)
+
+		time.Sleep(time.Minute)
+
+		if !held.Held() || work.Err() != nil {
+			f.Errorf("held %v, the work is cancelled: %v", held.Held(), work.Err())
+		}
 	})
 }

@@ -139,3 +139,26 @@ func TestAMismatchHasTheRecordOfTheOtherInputWithoutItsResult(t *testing.T) {
 		}
 	}
 }
+
+func TestAResultThatTheHookMakesIsTheResultThatTheCallerNeeds(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, &idemddb.Options{Results: &shelf{OnPut: func(context.Context) error { return errClosed }}}, func(f *fixture) {
+		is(f, claim(f, f.store, "key").Complete(f.Context(), large("a")), idemddb.ErrTooLarge)
+
+		with := &idemddb.ClaimOptions{NeedResult: true, OnReplay: func(_ context.Context, rec *idemddb.Record) error {
+			rec.Result = []byte(`"made"`)
+
+			return nil
+		}}
+
+		rec, err := idemddb.Run(f.Context(), f.store, "key", with, func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil })
+		if err != nil || string(rec.Result) != `"made"` {
+			f.Errorf("Run returns %v, %v", rec, err)
+		}
+
+		if got, err := idemddb.Do(f.Context(), f.store, "key", with, func(context.Context) (string, error) { return "", nil }); err != nil || got != "made" {
+			f.Errorf("Do returns %q, %v", got, err)
+		}
+	})
+}

@@ -33,9 +33,10 @@ import (
 // again with each invocation. Call Run in a step.
 //
 // fn may settle the claim itself; then Run does not, and returns the error of fn. If that is only the error of [Claim.Complete],
-// as of `return nil, claim.Complete(ctx, result)`, and the work is done by [Claim.IsDone], Run returns nil; a completion that is
-// perhaps not recorded is sent once more before. fn must not call Run, Do or Claim for its own key. Such a call is ErrInProgress
-// at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is no claim. Run panics for a nil s or fn.
+// as of `return nil, claim.Complete(ctx, result)`, and the work is done by [Claim.IsDone], Run returns nil, and first sends a
+// completion that is perhaps not recorded once more. fn must not call Run, Do or Claim for its own key. Such a call is
+// ErrInProgress at once, without a request. ClaimOptions.Optimistic is ErrMisuse, because then there is no claim. Run panics for
+// a nil s or fn.
 func Run(
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context, *Claim) ([]byte, error),
 ) (*Record, error) {
@@ -67,7 +68,7 @@ func Run(
 		return nil, err
 	}
 
-	if rec != nil && rec.ResultOmitted && with.NeedResult {
+	if rec != nil && rec.ResultOmitted && rec.Result == nil && with.NeedResult {
 		return nil, keyError("replay", rec.Key, ErrResultOmitted)
 	}
 
@@ -144,7 +145,7 @@ func (t *task[T]) run(ctx context.Context, work *Work) (value T, e Ending, err e
 		t.opts.ended(ctx, e)
 	}()
 
-	if value, err = t.fn(work.Context(ctx), work); err != nil {
+	if value, err = t.fn(work.Context(ctx), work); panicerror.Readable(err) != nil {
 		cause = err
 
 		return value, e, err

@@ -15,12 +15,13 @@ import (
 // succeeded, in one transaction with its completion. If the work fails, they are dropped. Stage(ctx, Effects{}) says that there
 // is nothing to write. Stage copies what it is given and is safe for concurrent use. It makes no request.
 //
-// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did
-// not return in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more
-// than 99 items, an item twice, the record itself, more than 4 MB of items, messages that do not fit into the record; or if a
-// message's target is no entry of Options.Senders. If Options.Codec does not seal a message, the error is that of the Codec, and
-// no ErrBadEffects. After either nothing of this call is staged, and what earlier calls staged stays. Work that goes on after
-// that, and returns no error, is not completed: its completion is ErrNotStaged, unless [Unstage] was called since.
+// Errors: ErrNoClaim if the context is not that of work which can stage, as in lambdawrap.Batch; ErrFenced if the claim was
+// settled, or its handler did not return in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB
+// could only refuse it: more than 99 items, an item twice, the record itself, more than 4 MB of items, messages that do not fit
+// into the record; or if a message's target is no entry of Options.Senders. If Options.Codec does not seal a message, the error
+// is that of the Codec, and no ErrBadEffects. After either nothing of this call is staged, and what earlier calls staged stays.
+// Work that goes on after that, and returns no error, is not completed: its completion is ErrNotStaged, unless [Unstage] was
+// called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {

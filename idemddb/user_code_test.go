@@ -3,11 +3,13 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // A function of the user may use what it was called for: the Store holds no lock meanwhile.
@@ -99,3 +101,51 @@ func (e *stagingError) Unwrap() error {
 
 	return nil
 }
+
+func TestAContextMayAskTheStoreThatLooksAtIt(t *testing.T) {
+	t.Parallel()
+
+	db := newDB(t)
+	store := storeOn(t, db, nil)
+	batch := store.Batch()
+	wait := &idemddb.ClaimOptions{Wait: time.Millisecond}
+
+	var depth atomic.Int32
+
+	ask := func() {
+		if depth.Add(1) == 1 { // these claims ask a context, too
+			_, _, _ = store.Claim(t.Context(), "another", wait)
+			_, _, _ = batch.Claim(t.Context(), "another", nil)
+		}
+
+		depth.Add(-1)
+	}
+
+	db.Intercept(forKey("key", idemddbtest.AccessDenied)) // no answer, so the call looks whether its context has ended
+
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		_, _, _ = store.Claim(contextAsking{t.Context(), ask, func() {}}, "key", wait)
+		_, _, _ = batch.Claim(contextAsking{t.Context(), func() {}, ask}, "key", nil)
+	}()
+
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Error("it hangs")
+	}
+}
+
+// contextAsking is a context of the user whose methods call other code.
+type contextAsking struct {
+	context.Context
+
+	err, deadline func()
+}
+
+func (c contextAsking) Err() error { c.err(); return c.Context.Err() }
+
+func (c contextAsking) Deadline() (time.Time, bool) { c.deadline(); return c.Context.Deadline() }

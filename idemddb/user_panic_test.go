@@ -252,3 +252,22 @@ func TestAnErrorOfResultsThatCannotBeReadIsAnErrorAsAnyOther(t *testing.T) {
 		t.Errorf("got %+v, %v, want an error", rec, err)
 	}
 }
+
+func TestAKeyIsReleasedWhoseWorkReturnsAnErrorThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, nil, func(f *fixture) {
+		endings := 0
+		opts := &idemddb.ClaimOptions{OnEnding: func(context.Context, idemddb.Ending) { endings++ }}
+
+		if v := recovered(func() {
+			_, _ = idemddb.Do(f.Context(), f.store, "key", opts, func(context.Context) (int, error) { return 0, (*nilError)(nil) })
+		}); v == nil || endings != 1 {
+			f.Errorf("recovered %v, %d endings", v, endings)
+		}
+
+		if lease := numberOf(f, recordOf(f.db, "key"), "lease"); lease != 0 {
+			f.Errorf("not released: the lease is %d", lease)
+		}
+	})
+}

@@ -121,6 +121,6 @@ func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, tr
 // endOfWait adds the cause to the answer if the call stops waiting before this time.
 func (a *acquisition) endOfWait(ctx context.Context, end time.Time) {
 	if errors.Is(a.err, ErrInProgress) && time.Now().Before(end) { // the context has ended
-		a.err = errors.Join(a.err, context.Cause(ctx))
+		a.err = errors.Join(a.err, sleep.EndOf(ctx))
 	}
 }

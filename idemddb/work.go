@@ -222,10 +222,12 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 		return Ending{Kind: settled, Err: err, Done: settled == KindCompleted && err == nil, BySelf: true}
 	case err != nil:
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
+	case errors.Is(c.ownCompletion().answer, ErrUnrecorded): // the result is that of the work's own completion
+		return endingOfCompletion(c.completeAgain(ctx))
 	}
 
 	err = c.completeStaged(ctx, result, w.omitted)
-	if effect, ok := errors.AsType[*EffectError](err); ok {
+	if effect, ok := errors.AsType[*EffectError](err); ok && !errors.Is(err, ErrUnsent) {
 		return c.settleRefused(ctx, effect)
 	}
 

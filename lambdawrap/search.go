@@ -60,7 +60,7 @@ func (v *invocation) newSearch(messages []*message, left time.Duration) *search 
 	return s
 }
 
-// start begins to look for the keys. It returns when all of them are known, at the latest after a moment. starting ends when
+// start begins to look for the keys. It returns when all of them are known, at the latest after shareTime. starting ends when
 // nothing starts any more; the key functions of all messages share it.
 func (s *search) start(starting context.Context) {
 	n := len(s.left)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 const (
@@ -189,7 +190,7 @@ func (t *Targets) carry(ctx context.Context, s *state, target string, messages [
 	case <-l.done:
 		return l.answers[at : at+len(messages)]
 	case <-ctx.Done():
-		return slices.Repeat([]error{context.Cause(ctx)}, len(messages))
+		return slices.Repeat([]error{sleep.EndOf(ctx)}, len(messages))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // Operation takes the answers to the tries of a write. It is also a Requester, a Sharer or a Joiner, which makes its requests.
@@ -170,8 +171,8 @@ func (e *Engine) awaitLast(c *Call) {
 
 // gaveUp joins the last answer of DynamoDB with the reason why there is no further try.
 func gaveUp(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return errors.Join(err, cause)
+	if end := sleep.EndOf(ctx); !errors.Is(err, end) {
+		return errors.Join(err, end)
 	}
 
 	return err

@@ -31,7 +31,8 @@ type Invocation struct {
 	Settling func(hasEffect bool)
 
 	// Noted is called for what an operator should know although no returned error reports it. kind is the Kind of the event that
-	// reports it: unsent and parked, for a message of a completed record; panicked; and unshared, without a key. Defaults to nil.
+	// reports it: unsent and parked, for a message of a completed record; panicked; and, without a key, unshared and reads_denied.
+	// Defaults to nil.
 	Noted func(kind, key string, err error)
 }
 
@@ -229,14 +230,16 @@ func (g *Group) Patience(ctx context.Context, limit time.Duration) (end time.Tim
 		return Earliest(ctx, limit), 0
 	}
 
+	end, now := Earliest(ctx, limit), time.Now() // without the mutex: the context may be the user's own
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	if g.exhausted {
-		limit = 0
+	if g.exhausted && now.Before(end) {
+		end = now
 	}
 
-	return Earliest(ctx, limit), g.answers
+	return end, g.answers
 }
 
 // Earliest returns the end of ctx, or limit from now if that is earlier.

@@ -184,7 +184,7 @@ func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
 	outcome, denied := wire.OutcomeOf(shared.Err), shared.Denied
 
 	if s.engine.isWrong(s.flight, shared.Err) {
-		outcome, denied = protocol.NotShared, shared.Err
+		denied = shared.Err // what is sent again travels alone
 	}
 
 	if denied != nil {

@@ -3,8 +3,26 @@ package sleep
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// EndOf returns why a context has ended; nil if it has not. Its text also has the context's cause, but it wraps only the
+// context's own error: the cause is an error of the caller, and may be the answer to another key.
+func EndOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(err, cause) {
+		return err //nolint:wrapcheck // of the context itself
+	}
+
+	return &end{err, cause}
+}
+
+type end struct{ err, cause error }
+
+func (e *end) Error() string { return e.err.Error() + ": " + e.cause.Error() }
+
+func (e *end) Unwrap() error { return e.err }
 
 // For waits for d. It returns false if the context ends first.
 func For(ctx context.Context, d time.Duration) bool {

@@ -281,8 +281,8 @@ var claimMutants = []mutant{
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
 		file: "internal/engine/invocation.go",
-		old: `	if g.exhausted {
-		limit = 0
+		old: `	if g.exhausted && now.Before(end) {
+		end = now
 	}`,
 		new: ``,
 		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",

@@ -43,8 +43,8 @@ var effectMutants = []mutant{
 	{
 		why:  "Run answers with a record whose result is not kept although its caller needs the result",
 		file: "idemddb/run.go",
-		old:  `if rec != nil && rec.ResultOmitted && with.NeedResult {`,
-		new:  `if rec != nil && rec.ResultOmitted && rec.Result != nil && with.NeedResult {`,
+		old:  `rec.ResultOmitted && rec.Result == nil && with.NeedResult {`,
+		new:  `rec.ResultOmitted && rec.Result != nil && with.NeedResult {`,
 		pkg:  "idemddb", run: "TestRunReportsAnOmittedResultOnlyToACallerThatNeedsIt",
 	},
 	{
@@ -113,8 +113,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a transaction that is not known to be committed is done",
 		file: "idemddb/complete.go",
-		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
-		new:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
+		old:  `return errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
+		new:  `return errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
 	},
 	{
