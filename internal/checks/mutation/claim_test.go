@@ -281,11 +281,9 @@ var claimMutants = []mutant{
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
 		file: "internal/engine/invocation.go",
-		old: `	if g.exhausted && now.Before(end) {
-		end = now
-	}`,
-		new: ``,
-		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
+		old:  `if g.exhausted && now.Before(end) {`,
+		new:  `if g.exhausted && end.Before(now) {`,
+		pkg:  "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
