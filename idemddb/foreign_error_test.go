@@ -95,6 +95,10 @@ func TestTheErrorOfASenderDoesNotSayThatItsMessageIsSent(t *testing.T) {
 		if e := work.Settle(f.Context(), nil, nil); e.Kind != idemddb.KindUnsent {
 			f.Errorf("the ending says %s: %v", e.Kind, e.Err)
 		}
+
+		if sent := f.db.Requests(); len(sent) != 2 {
+			f.Errorf("%d requests, want the claim and its completion", len(sent))
+		}
 	})
 }
 

@@ -102,6 +102,7 @@ func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 					f.db.Intercept(always(idemddbtest.LostReply))
 					is(f, c.Complete(ctx, result), idemddb.ErrUnrecorded)
 					f.db.Intercept(nil)
+					is(f, c.Complete(ctx, []byte(`"another"`)), idemddb.ErrFenced) // by its own record
 
 					return "receipt", nil
 				})
