@@ -65,7 +65,7 @@ type deployedPage struct{ names map[string]string }
 func deployPage(t *testing.T, program, stack string) deployedPage {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 
 	page, err := filepath.Abs(filepath.Join("..", "..", "functions", "testdata", program))
