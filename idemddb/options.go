@@ -72,8 +72,8 @@ type Options struct {
 
 	// Observe is called with each Event, in the goroutine that caused it. It must be quick and safe for concurrent use, and must not
 	// panic: its panic goes on in that goroutine, and what the call had still to do is not done. The panic of a renewal is caught,
-	// and cancels the work. Observe must not settle a claim, and must not end its renewal: that waits for the renewal which has
-	// called Observe. Defaults to none.
+	// and cancels the work. Observe must not settle a claim, and must not end its renewal: both wait for the renewal that has called
+	// Observe. Defaults to none.
 	Observe func(context.Context, Event)
 
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".

@@ -129,7 +129,7 @@ func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
 
 var errRenewalExited = errors.New("the goroutine of the renewal was ended")
 
-// tryOnce is renew without its protection.
+// tryOnce extends the lease once. Its goroutine may panic or be ended: renew sees to that.
 func (r *renewer) tryOnce(ctx context.Context) (pause time.Duration, again bool) {
 	c := r.claim
 	if c.isSettling() {

@@ -55,8 +55,8 @@ type Options struct {
 
 	// Logger gets one line for each message that does not end well, with its id and the hash of its key, never its body. It also gets
 	// a warning for each takeover: the work of that message may have been done before; a line for each staged message that is not
-	// sent; and one for a panic of Options.Trace or of a renewal, and one for requests that are no longer shared and for reads that
-	// are denied. Defaults to slog.Default() at the time of the call.
+	// sent; one for a panic of Options.Trace or of a renewal; and one for requests that are no longer shared, and for reads that are
+	// denied. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each
