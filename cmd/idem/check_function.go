@@ -64,37 +64,58 @@ func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout tim
 
 		for i := range page.EventSourceMappings {
 			m := &page.EventSourceMappings[i]
-			found = isReported(aws.ToString(m.EventSourceArn)) || found
+			found = isReported(m) || found
 
 			c.eventSource(ctx, m, timeout)
 		}
 	}
 
 	if !found {
-		c.unasked("event source", fmt.Errorf("no queue or stream invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS; "+
-			"for a function without a queue or stream leave --function out", c.function))
+		c.unasked("event source", fmt.Errorf("no queue, stream or topic invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS; "+
+			"for a function without one leave --function out", c.function))
 	}
 }
 
 // eventSource checks one event source of the function: what the function reports to it, and for a queue its times.
 func (c *checking) eventSource(ctx context.Context, m *lambdatypes.EventSourceMappingConfiguration, timeout time.Duration) {
-	arn := aws.ToString(m.EventSourceArn)
-	if isReported(arn) {
+	if isReported(m) {
 		c.mapping(m)
 	}
 
-	if strings.Contains(arn, ":sqs:") {
+	if isKafka(m) {
+		c.expect("event source of "+mappingName(m), m.ProvisionedPollerConfig != nil, "ProvisionedPollerConfig is set",
+			"ProvisionedPollerConfig is missing: Lambda reads which records of Kafka failed in the provisioned mode only, and takes all for done. "+
+				"Set it before anything else")
+	}
+
+	if arn := aws.ToString(m.EventSourceArn); strings.Contains(arn, ":sqs:") {
 		c.queue(ctx, arn, timeout)
 	}
 }
 
 // isReported reports whether a function reports single failures to this source.
-func isReported(arn string) bool {
-	return strings.Contains(arn, ":sqs:") || strings.Contains(arn, ":kinesis:") || strings.Contains(arn, ":dynamodb:")
+func isReported(m *lambdatypes.EventSourceMappingConfiguration) bool {
+	arn := aws.ToString(m.EventSourceArn)
+
+	return strings.Contains(arn, ":sqs:") || strings.Contains(arn, ":kinesis:") || strings.Contains(arn, ":dynamodb:") || isKafka(m)
+}
+
+// isKafka reports whether the source is a topic of Amazon MSK, or of another cluster, which has no ARN.
+func isKafka(m *lambdatypes.EventSourceMappingConfiguration) bool {
+	return strings.Contains(aws.ToString(m.EventSourceArn), ":kafka:") || m.SelfManagedEventSource != nil
+}
+
+// mappingName names the source of a mapping. Two topics of one cluster have one ARN.
+func mappingName(m *lambdatypes.EventSourceMappingConfiguration) string {
+	if isKafka(m) {
+		return "topic " + strings.Join(m.Topics, ", ")
+	}
+
+	return sourceName(aws.ToString(m.EventSourceArn))
 }
 
 func (c *checking) mapping(m *lambdatypes.EventSourceMappingConfiguration) {
-	name := sourceName(aws.ToString(m.EventSourceArn))
+	name := mappingName(m)
 	reports := slices.Contains(m.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures)
 
 	c.expect("event source of "+name, reports, "FunctionResponseTypes has ReportBatchItemFailures",

@@ -121,7 +121,15 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"another function": {nil, []string{"--function", "refunds"}, exitError, "?      function: could not be checked: "},
 		"no event source": {func(n *night) {
 			n.aws.lambda["event-source-mappings"] = map[string]any{"EventSourceMappings": []any{}}
-		}, nil, exitError, "?      event source: could not be checked: no queue or stream invokes payments; a mapping of an alias is only seen with --function NAME:ALIAS"},
+		}, nil, exitError, "?      event source: could not be checked: no queue, stream or topic invokes payments; a mapping of an alias is only seen with --function NAME:ALIAS"},
+		"a topic of Amazon MSK": {
+			kafka("EventSourceArn", "arn:aws:kafka:us-east-1:111122223333:cluster/ledger/1-2"), nil, exitRefused,
+			"FAULT  event source of topic payments: FunctionResponseTypes lacks ReportBatchItemFailures",
+		},
+		"a topic of another cluster": {
+			kafka("SelfManagedEventSource", map[string]any{}), nil, exitRefused,
+			"FAULT  event source of topic payments: ProvisionedPollerConfig is missing",
+		},
 		"no credentials":        {func(n *night) { n.aws.strange = true }, nil, exitError, "idem: not checked: 11 of 11"},
 		"a fault among unknown": {func(n *night) { n.aws.denied = "DescribeTimeToLive" }, []string{"--unsent-index", "outbox"}, exitRefused, "idem: faults: 1; not checked: 1 of 18"},
 	} {
@@ -200,6 +208,15 @@ func (n *night) configuration(answer map[string]any) {
 func (n *night) mapping(field string, value any) {
 	all := n.aws.lambda["event-source-mappings"].(map[string]any)["EventSourceMappings"].([]map[string]any)
 	all[0][field] = value
+}
+
+// kafka is a mapping of a topic in the mode in which Lambda reads no partial answer. The field says where the topic is.
+func kafka(field string, value any) func(*night) {
+	return func(n *night) {
+		n.aws.lambda["event-source-mappings"] = map[string]any{"EventSourceMappings": []any{
+			map[string]any{field: value, "Topics": []string{"payments"}, "State": "Enabled"},
+		}}
+	}
 }
 
 // Time to Live that is being turned off still names its attribute.

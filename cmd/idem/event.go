@@ -137,7 +137,7 @@ func (e *eventFlags) ofKinesisRecords(content []byte) ([]piece, error) {
 		return nil, err
 	}
 
-	records, err := kinesisRecords(content)
+	records, err := kinesisRecords(content, e.aggregated)
 
 	return pieces(records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
 }
@@ -190,7 +190,7 @@ func (e *eventFlags) ofMessages(messages []events.SQSMessage) ([]piece, error) {
 // ofRequest reads a request. Its key begins with its caller, which only the function's HTTPOptions.Caller returns.
 func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
 	if err := e.refuse("HTTP requests, whose key is their header Idempotency-Key", map[string]bool{
-		"--path": len(e.paths) > 0, "--key": e.keyOf != "",
+		"--path": len(e.paths) > 0, "--key": e.keyOf != "", "--aggregated": e.aggregated,
 	}); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/kpl"
+	"github.com/idemddb/go-idemddb/internal/kpl/kpltest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -77,6 +79,19 @@ func TestAKeyIsFoundByAnEventOfEachKind(t *testing.T) {
 	of("p-9", nil)
 	of("p-10", nil)
 
+	aggregate := kinesis.Records[0]
+	aggregate.EventID += "0"
+	aggregate.Kinesis.Data = kpltest.Aggregate(
+		kpl.UserRecord{PartitionKey: "anna", Data: []byte(`{"paymentId":"p-9"}`)}, kpl.UserRecord{PartitionKey: "otto", Data: []byte(`{"paymentId":"p-10"}`)})
+	whole := of(lambdawrap.KinesisRecordID(t.Context(), aggregate))
+
+	aggregated, err := json.Marshal(aggregate)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	opened := []string{of(strings.TrimSuffix(whole, "\"]")+":0\"]", nil), of(strings.TrimSuffix(whole, "\"]")+":1\"]", nil)}
+
 	for name, test := range map[string]struct {
 		content string
 		flags   []string
@@ -85,6 +100,9 @@ func TestAKeyIsFoundByAnEventOfEachKind(t *testing.T) {
 		"records of a Kinesis stream":   {kinesisEvent, nil, []string{first, second}},
 		"their data":                    {kinesisEvent, []string{"--path", "paymentId"}, []string{"p-9", "p-10"}},
 		"one of them":                   {record, nil, []string{first}},
+		"records in an aggregated one":  {string(aggregated), nil, opened},
+		"their data, opened":            {string(aggregated), []string{"--path", "paymentId"}, []string{"p-9", "p-10"}},
+		"one that is not opened":        {string(aggregated), []string{"--aggregated"}, []string{whole}},
 		"a change of a table":           {streamEvent, nil, []string{change}},
 		"a request to a function URL":   {urlEvent, []string{"--caller", "anna"}, []string{asked}},
 		"a request to an API, its list": {gatewayEvent, []string{"--caller", "anna"}, []string{asked}},
@@ -97,7 +115,12 @@ func TestAKeyIsFoundByAnEventOfEachKind(t *testing.T) {
 			continue
 		}
 
-		for i, line := range strings.Split(strings.TrimSpace(n.lastOut), "\n") {
+		lines := strings.Split(strings.TrimSpace(n.lastOut), "\n")
+		if len(lines) != len(test.want) {
+			t.Errorf("%s: found %d keys, want %d:\n%s", name, len(lines), len(test.want), n.shown())
+		}
+
+		for i, line := range lines {
 			var got found
 			if err := json.Unmarshal([]byte(line), &got); err != nil || i >= len(test.want) || got.Typed != test.want[i] {
 				t.Errorf("%s: found %q, want %q: %v", name, got.Typed, test.want, err)
@@ -132,6 +155,7 @@ func TestAMalformedEventSaysWhatIsWrong(t *testing.T) {
 		{streamEvent, []string{"--path", "pk"}, "--path: is not for changes of a table"},
 		{kinesisEvent, []string{"--path", "orderId"}, "record 101: lambdawrap: no key in the message: path `orderId` picks nothing"},
 		{kinesisEvent, []string{"--key", "message-id"}, "--key: is not for records of Kinesis"},
+		{streamEvent, []string{"--aggregated"}, "--aggregated: is not for changes of a table"},
 		{urlEvent, nil, "--caller: must not be empty for an HTTP request"},
 		{urlEvent, []string{"--caller", "anna", "--path", "paymentId"}, "--path: is not for HTTP requests"},
 		{`{"headers":{"host":"x"}}`, []string{"--caller", "anna"}, "the request: lambdawrap: no key in the message: header Idempotency-Key is absent"},

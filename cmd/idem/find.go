@@ -51,6 +51,8 @@ func (f *finder) addTo(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.event.envelopes, "envelope", nil,
 		"with --message of SQS: sns, eventbridge, s3, base64 or gzip, as the function's Options.Envelope; once for each of a Chain, the outermost first")
 	flags.StringVar(&f.event.caller, "caller", "", "with --message of HTTP: the caller, as the function's HTTPOptions.Caller returns it")
+	flags.BoolVar(&f.event.aggregated, "aggregated", false,
+		"with --message of Kinesis: the function has StreamOptions.Aggregated, so that a record of several user records has one key")
 	flags.StringVar(&f.hash, "hash", "", "hash of a key, as a log line has it: sha256:…; reads the whole table")
 	flags.StringVar(&f.request, "request", "", "request id of the worker that claimed the key last; reads the whole table")
 	flags.Float64Var(&f.budget, "budget", 0, "read units for reading the whole table (default 10000)")

@@ -19,6 +19,8 @@ type eventFlags struct {
 	keyOf     string
 	caller    string
 	envelopes []string
+
+	aggregated bool
 }
 
 // ofMessages finds the records of what is in a file.
@@ -88,7 +90,7 @@ func messageFrom(in io.Reader) ([]byte, error) {
 
 // refuse returns an error that names the flags which are not for this kind of event.
 func (e *eventFlags) refuse(event string, wrong map[string]bool) error {
-	for _, flag := range []string{"--path", "--key", "--caller"} {
+	for _, flag := range []string{"--path", "--key", "--caller", "--aggregated"} {
 		if wrong[flag] {
 			return fmt.Errorf("%s: is not for %s", flag, event)
 		}
@@ -135,7 +137,7 @@ func (e *eventFlags) ofEnveloped(messages []events.SQSMessage, pick lambdawrap.K
 
 // ofSQS returns the key function of messages.
 func (e *eventFlags) ofSQS() (lambdawrap.KeyFunc, error) {
-	if err := e.refuse("messages of SQS", map[string]bool{"--caller": e.caller != ""}); err != nil {
+	if err := e.refuse("messages of SQS", map[string]bool{"--caller": e.caller != "", "--aggregated": e.aggregated}); err != nil {
 		return nil, err
 	}
 

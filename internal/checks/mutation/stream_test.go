@@ -88,14 +88,14 @@ var streamMutants = []mutant{
 	},
 	{
 		why:  "all user records of an aggregated record have one key, and only the first of them runs",
-		file: "lambdawrap/kinesis_aggregate.go",
-		old:  `u.EventID += ":" + index`,
-		new:  `u.EventID += ":" + index[:0]`,
+		file: "internal/kpl/event.go",
+		old:  `u.EventID += ":" + strconv.Itoa(i)`,
+		new:  `u.EventID += ":" + strconv.Itoa(i)[:0]`,
 		pkg:  "lambdawrap", run: "TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork",
 	},
 	{
 		why:  "user records are in order by the partition key of their aggregate, and not by their own",
-		file: "lambdawrap/kinesis_aggregate.go",
+		file: "internal/kpl/event.go",
 		old:  `u.Kinesis.PartitionKey = user.Data, user.PartitionKey`,
 		new:  `u.Kinesis.PartitionKey = user.Data, r.Kinesis.PartitionKey`,
 		pkg:  "lambdawrap", run: "TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo",
