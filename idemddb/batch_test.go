@@ -22,12 +22,7 @@ const (
 func TestWritesAtOnceAreOneRequest(t *testing.T) {
 	t.Parallel()
 
-	for name, settle := range map[string]func(context.Context, *idemddb.Claim) error{
-		"complete": func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("done")) },
-		"release":  func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) },
-		"unused":   func(ctx context.Context, c *idemddb.Claim) error { return c.ReleaseUnused(ctx) },
-		"fail":     func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, nil) },
-	} {
+	for name, settle := range settlements {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {

@@ -206,40 +206,32 @@ func TestANestedCallForAKeyThatIsNotHeldAsksTheRecord(t *testing.T) {
 		})
 	}
 
-	t.Run("in another table", func(t *testing.T) {
-		t.Parallel()
-		inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-			db := idemddbtest.New(nil)
-			_, err := db.CreateTable(f.Context(), idemddbtest.CreateTable("others", ""))
-			must(f, err)
-
-			other, err := idemddb.New(db, "others", "test", nil)
-			must(f, err)
-
-			_, err = f.do(opts, func(ctx context.Context) (string, error) {
-				_, err := idemddb.Do(ctx, other, "k", nil, func(context.Context) (string, error) { return "nested", nil })
-
-				return "", errors.Join(err, idemddb.Stage(ctx, idemddb.Effects{}))
-			})
-			must(f, err)
-		})
-	})
-
-	t.Run("in another namespace", func(t *testing.T) {
-		t.Parallel()
-		inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-			other, err := idemddb.New(f.db, "records", "other", nil)
-			must(f, err)
-
-			_, err = f.do(opts, func(ctx context.Context) (string, error) {
-				got, err := idemddb.Do(ctx, other, "k", nil, func(context.Context) (string, error) { return "nested", nil })
-				if got != "nested" {
-					f.Errorf("got %q, %v", got, err)
+	for name, of := range map[string]struct{ table, namespace string }{
+		"in another table": {"others", "test"}, "in another namespace": {"records", "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+				db := f.db
+				if of.table != "records" {
+					db = idemddbtest.New(nil)
+					_, err := db.CreateTable(f.Context(), idemddbtest.CreateTable(of.table, ""))
+					must(f, err)
 				}
 
-				return "", errors.Join(err, idemddb.Stage(ctx, idemddb.Effects{}))
+				other, err := idemddb.New(db, of.table, of.namespace, nil)
+				must(f, err)
+
+				_, err = f.do(opts, func(ctx context.Context) (string, error) {
+					got, err := idemddb.Do(ctx, other, "k", nil, func(context.Context) (string, error) { return "nested", nil })
+					if got != "nested" {
+						f.Errorf("got %q, %v", got, err)
+					}
+
+					return "", errors.Join(err, idemddb.Stage(ctx, idemddb.Effects{}))
+				})
+				must(f, err)
 			})
-			must(f, err)
 		})
-	})
+	}
 }
