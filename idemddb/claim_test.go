@@ -14,35 +14,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
-func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
-	t.Parallel()
-
-	var c *idemddb.Claim
-
-	for name, call := range map[string]func(){
-		"Key":           func() { c.Key() },
-		"Fence":         func() { c.Fence() },
-		"Attempt":       func() { c.Attempt() },
-		"Takeover":      func() { c.Takeover() },
-		"Held":          func() { c.Held() },
-		"TakenFrom":     func() { c.TakenFrom() },
-		"Deadline":      func() { c.Deadline() },
-		"Keep":          func() { c.Keep(t.Context()) },
-		"Complete":      func() { _ = c.Complete(t.Context(), nil) },
-		"CompleteWith":  func() { _ = c.CompleteWith(t.Context(), nil, idemddb.Effects{}) },
-		"IsDone":        func() { c.IsDone(nil) },
-		"Release":       func() { _ = c.Release(t.Context(), nil) },
-		"ReleaseUnused": func() { _ = c.ReleaseUnused(t.Context()) },
-		"Fail":          func() { _ = c.Fail(t.Context(), nil) },
-		"Extend":        func() { _ = c.Extend(t.Context()) },
-	} {
-		text, _ := recovered(call).(string)
-		if !strings.HasPrefix(text, "idemddb: nil Claim: the key was not claimed") {
-			t.Errorf("%s: panicked with %q", name, text)
-		}
-	}
-}
-
 // eachWay runs check in a bubble for each way to claim a key.
 func eachWay(t *testing.T, opts *idemddb.Options, check func(*fixture, claimer)) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -98,74 +99,28 @@ func TestWithoutTransactionsAKeyIsClaimedAndSettledAsEver(t *testing.T) {
 // Each call that writes effects says what is missing. Nothing is sent, and a claim is still held.
 func TestWithoutTransactionsEffectsAreRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return onlyRequired{db} }, func(f *fixture) {
+		errs := staged(f, f.store, items(counted("x")))
+		work := beginWork(f, f.store, "message", nil)
+		errs["Stage with a message"] = idemddb.Stage(work.Context(f.Context()), oneMessage)
+		_, errs["Commit without effects"] = f.store.Commit(f.Context(), "commit", nil, nil, idemddb.Effects{})
+		_, errs["Do with Optimistic"] = f.do(optimistic, func(context.Context) (string, error) {
+			f.Error("the work ran")
 
-	some := items(counted("x"))
-
-	for name, call := range map[string]func(f *fixture) error{
-		"Commit": func(f *fixture) error {
-			_, err := f.store.Commit(f.Context(), "k", nil, nil, some)
-
-			return err
-		},
-		"Commit without effects": func(f *fixture) error {
-			_, err := f.store.Commit(f.Context(), "k", nil, nil, idemddb.Effects{})
-
-			return err
-		},
-		"Do with Optimistic": func(f *fixture) error {
-			_, err := idemddb.Do(f.Context(), f.store, "k", &idemddb.ClaimOptions{Optimistic: true}, func(context.Context) (int, error) {
-				f.Error("the work ran")
-
-				return 0, nil
-			})
-
-			return err
-		},
-		"CompleteWith": func(f *fixture) error {
-			c := claim(f, f.store, "k")
-			f.db.ResetRequests()
-
-			err := c.CompleteWith(f.Context(), nil, some)
-			f.want()
-			must(f, c.Release(f.Context(), nil))
-			f.db.ResetRequests()
-
-			return err
-		},
-		"Stage": func(f *fixture) error {
-			_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
-				f.db.ResetRequests()
-
-				err := idemddb.Stage(ctx, some)
-				f.want()
-
-				return 0, err
-			})
-			f.db.ResetRequests()
-
-			return err
-		},
-		"Stage with a message": func(f *fixture) error {
-			_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
-				return 0, idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "paid"}}})
-			})
-			f.db.ResetRequests()
-
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return onlyRequired{db} }, func(f *fixture) {
-				err := call(f)
-				if !errors.Is(err, idemddb.ErrBadEffects) || !strings.Contains(err.Error(), "TransactWriteItems") {
-					f.Errorf("got %v, want ErrBadEffects and the name of the method", err)
-				}
-
-				f.want()
-				happened(f, f.db, "x", 0)
-				claim(f, f.store, "k") // the key is free
-			})
+			return "", nil
 		})
-	}
+
+		for call, err := range errs {
+			if !errors.Is(err, idemddb.ErrBadEffects) || !strings.Contains(err.Error(), "TransactWriteItems") {
+				f.Errorf("%s: got %v, want ErrBadEffects and the name of the method", call, err)
+			}
+		}
+
+		f.want("UpdateItem", "UpdateItem", "UpdateItem") // the claims
+		happened(f, f.db, "x", 0)
+
+		if f.record("commit") != nil || f.record("k") != nil || f.lease("complete").Before(time.Now()) {
+			f.Errorf("the claim that was not completed is%s", show(f.record("complete")))
+		}
+	})
 }

@@ -322,13 +322,5 @@ func TestRunRefusesWhatCannotBe(t *testing.T) {
 		is(f, err, idemddb.ErrBadKey)
 
 		f.want()
-
-		if text, _ := recovered(func() { _, _ = f.run(nil, nil) }).(string); text != "idemddb: fn: must not be nil" {
-			f.Errorf("a nil fn: got %q", text)
-		}
-
-		if text, _ := recovered(func() { _, _ = idemddb.Run(f.Context(), nil, "k", nil, pays) }).(string); !strings.Contains(text, "nil Store") {
-			f.Errorf("a nil Store: got %q", text)
-		}
 	})
 }

@@ -75,11 +75,18 @@ func TestNewTakesWhatIsAtTheLimits(t *testing.T) {
 func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	t.Parallel()
 
-	var (
-		none = (*idemddb.Store)(nil)
-		work = func(context.Context) (int, error) { return 1, nil }
+	const (
+		noClaim = "nil Claim: the key was not claimed"
+		noWork  = "nil Work: the work did not begin"
+	)
 
-		neverRun = func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil }
+	var (
+		none  *idemddb.Store
+		claim *idemddb.Claim
+		begun *idemddb.Work
+
+		work = func(context.Context) (int, error) { return 1, nil }
+		pays = func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil }
 	)
 
 	s, db := newStore(t, nil)
@@ -91,7 +98,7 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	}{
 		"Do":            {func() { _, _ = idemddb.Do(t.Context(), none, "k", nil, work) }, "nil Store"},
 		"optimistic Do": {func() { _, _ = idemddb.Do(t.Context(), none, "k", optimistic, work) }, "nil Store"},
-		"Run":           {func() { _, _ = idemddb.Run(t.Context(), none, "k", optimistic, neverRun) }, "nil Store"},
+		"Run":           {func() { _, _ = idemddb.Run(t.Context(), none, "k", optimistic, pays) }, "nil Store"},
 		"Claim":         {func() { _, _, _ = none.Claim(t.Context(), "k", nil) }, "nil Store"},
 		"Begin":         {func() { _, _ = none.Begin(t.Context(), "k", optimistic) }, "nil Store"},
 		"Engine":        {func() { none.Engine() }, "nil Store"},
@@ -104,7 +111,33 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 		"SendStored":    {func() { _, _ = none.SendStored(t.Context(), nil, false) }, "nil Store"},
 		"RetryAfter":    {func() { none.RetryAfter(time.Time{}) }, "nil Store"},
 		"Disabled":      {func() { none.Disabled() }, "nil Store"},
-		"fn":            {func() { _, _ = idemddb.Do[int](t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
+		"fn of Do":      {func() { _, _ = idemddb.Do[int](t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
+		"fn of Run":     {func() { _, _ = idemddb.Run(t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
+
+		"Claim.Key":           {func() { claim.Key() }, noClaim},
+		"Claim.Fence":         {func() { claim.Fence() }, noClaim},
+		"Claim.Attempt":       {func() { claim.Attempt() }, noClaim},
+		"Claim.Takeover":      {func() { claim.Takeover() }, noClaim},
+		"Claim.Held":          {func() { claim.Held() }, noClaim},
+		"Claim.TakenFrom":     {func() { claim.TakenFrom() }, noClaim},
+		"Claim.Deadline":      {func() { claim.Deadline() }, noClaim},
+		"Claim.Keep":          {func() { claim.Keep(t.Context()) }, noClaim},
+		"Claim.Complete":      {func() { _ = claim.Complete(t.Context(), nil) }, noClaim},
+		"Claim.CompleteWith":  {func() { _ = claim.CompleteWith(t.Context(), nil, idemddb.Effects{}) }, noClaim},
+		"Claim.IsDone":        {func() { claim.IsDone(nil) }, noClaim},
+		"Claim.Release":       {func() { _ = claim.Release(t.Context(), nil) }, noClaim},
+		"Claim.ReleaseUnused": {func() { _ = claim.ReleaseUnused(t.Context()) }, noClaim},
+		"Claim.Fail":          {func() { _ = claim.Fail(t.Context(), nil) }, noClaim},
+		"Claim.Extend":        {func() { _ = claim.Extend(t.Context()) }, noClaim},
+
+		"Work.Claim":        {func() { begun.Claim() }, noWork},
+		"Work.Context":      {func() { begun.Context(t.Context()) }, noWork},
+		"Work.Staged":       {func() { begun.Staged() }, noWork},
+		"Work.Fits":         {func() { begun.Fits(nil) }, noWork},
+		"Work.TakeStageErr": {func() { _ = begun.TakeStageErr() }, noWork},
+		"Work.GiveBack":     {func() { _ = begun.GiveBack(t.Context()) }, noWork},
+		"Work.Abandon":      {func() { _, _ = begun.Abandon(t.Context()) }, noWork},
+		"Work.Settle":       {func() { begun.Settle(t.Context(), nil, nil) }, noWork},
 	} {
 		if text, _ := recovered(c.call).(string); !strings.HasPrefix(text, "idemddb: "+c.want) {
 			t.Errorf("%s: recovered %q, want %q", name, text, c.want)

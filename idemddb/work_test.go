@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,28 +13,6 @@ import (
 )
 
 var errClosed = errors.New("the bank is closed")
-
-func TestAMethodOfANilWorkPanicsWithTheReason(t *testing.T) {
-	t.Parallel()
-
-	var w *idemddb.Work
-
-	for name, call := range map[string]func(){
-		"Claim":        func() { w.Claim() },
-		"Context":      func() { w.Context(t.Context()) },
-		"Staged":       func() { w.Staged() },
-		"Fits":         func() { w.Fits(nil) },
-		"TakeStageErr": func() { _ = w.TakeStageErr() },
-		"GiveBack":     func() { _ = w.GiveBack(t.Context()) },
-		"Abandon":      func() { _, _ = w.Abandon(t.Context()) },
-		"Settle":       func() { w.Settle(t.Context(), nil, nil) },
-	} {
-		text, _ := recovered(call).(string)
-		if !strings.HasPrefix(text, "idemddb: nil Work: the work did not begin") {
-			t.Errorf("%s: panicked with %q", name, text)
-		}
-	}
-}
 
 // The other worker has died before it sent its messages, and only the next delivery sends them: this one must not count as done.
 func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
