@@ -192,15 +192,7 @@ func TestAdditionsAreWrittenWithoutRecordsToo(t *testing.T) {
 func TestTheNumberOfACallerWhoLeavesLeavesTheSum(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		begun := time.Now()
-
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "TransactWriteItems" && time.Since(begun) < 3*time.Second {
-				return idemddbtest.LostRequest
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
 		impatient, cancel := context.WithTimeout(f.Context(), time.Second)
 		defer cancel()

@@ -579,15 +579,9 @@ func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 		f.batch.FlushCommits()
 
 		for _, wait := range waits {
-			func() {
-				defer func() {
-					if recover() == nil {
-						f.Error("no panic")
-					}
-				}()
-
-				_, _ = wait()
-			}()
+			if recovered(func() { _, _ = wait() }) == nil {
+				f.Error("no panic")
+			}
 		}
 	})
 }

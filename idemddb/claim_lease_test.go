@@ -8,13 +8,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/around"
-	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // secondWorker marks the context of a worker whose requests always succeed.
@@ -122,44 +119,6 @@ func TestALeaseThatEndsWhileAClaimIsTriedIsTakenOver(t *testing.T) {
 			f.Errorf("got record %v, error %v, want a takeover", rec, err)
 		}
 	})
-}
-
-// Time to Live deletes by the clock of DynamoDB, and the clock of a holder may be ClockSkew behind it.
-func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
-	t.Parallel()
-
-	const (
-		lease = 10 * time.Second
-		skew  = 5 * time.Second
-	)
-
-	fastest := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	behind := func() time.Time { return fastest.Now().Add(time.Millisecond - skew) }
-	db := newDBWith(t, &idemddbtest.Options{Now: fastest.Now})
-
-	if _, err := db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName:               new("records"),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
-	}); err != nil {
-		t.Fatal(err)
-	}
-
-	opts := idemddb.Options{Lease: lease, Retention: lease, ClockSkew: skew, Now: behind}
-	audited.DB(t, db, nil, audit.Options{Lease: lease, ClockSkew: skew})
-	fastest.Advance(skew - time.Millisecond) // the holder's clock then shows a whole second
-
-	c := claim(t, storeOn(t, db, &opts), "k")
-	fastest.Advance(lease - time.Millisecond)
-	db.Expire()
-
-	if !c.Held() {
-		t.Fatal("the lease is over")
-	}
-
-	opts.Now = fastest.Now
-	if other, _, err := storeOn(t, db, &opts).Claim(t.Context(), "k", nil); other != nil {
-		t.Errorf("two workers hold the key (%v)", err)
-	}
 }
 
 // The answer came so late that less than half of the lease was left, and the extension is refused: another worker has the key.

@@ -167,27 +167,6 @@ func TestAResultThatIsNotOpenedInTimeIsNotCorrupt(t *testing.T) {
 	}
 }
 
-// Seal and Put together must leave time for the completion.
-func TestSealingAndPuttingLeaveAQuarterOfTheLease(t *testing.T) {
-	t.Parallel()
-
-	codec := &vault{keys: []string{"a"}, onSeal: func(ctx context.Context, _ idemddb.Sealed) error {
-		<-ctx.Done()
-
-		return nil
-	}}
-	kept := &shelf{OnPut: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-
-	bubble(t, &idemddb.Options{Codec: codec, Results: kept, Lease: 4 * time.Second}, func(f *fixture) {
-		c := claim(f, f.store, "k")
-
-		ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
-		defer cancel()
-
-		f.takes(3*time.Second, func() { is(f, c.Complete(ctx, large("a")), idemddb.ErrTooLarge) })
-	})
-}
-
 // Whoever may write the table must not give one key the result of another, nor a message another target.
 func TestWhatIsSealedIsBoundToItsPlace(t *testing.T) {
 	t.Parallel()

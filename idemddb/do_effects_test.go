@@ -59,23 +59,15 @@ func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-				var (
-					err      error
-					panicked any
-					wait     sync.WaitGroup
-				)
+				var err error
 
-				wait.Go(func() {
-					defer func() { panicked = recover() }()
-
+				panicked := onItsOwn(func() {
 					_, err = f.do(opts, func(ctx context.Context) (string, error) {
 						must(f, idemddb.Stage(ctx, items(counted("a"))))
 
 						return "", c.end()
 					})
 				})
-				wait.Wait()
-
 				if !errors.Is(err, c.wantErr) || panicked != c.panics {
 					f.Errorf("got error %v, panic %v", err, panicked)
 				}
@@ -195,53 +187,38 @@ func TestDoIsDoneIfAnEarlierTryWasApplied(t *testing.T) {
 	})
 }
 
-func TestDoKeepsNoValueThatCannotBeEncoded(t *testing.T) {
-	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		for range 2 {
-			_, err := idemddb.Do(f.Context(), f.store, "k", opts, func(ctx context.Context) (any, error) {
-				return func() {}, idemddb.Stage(ctx, items(counted("a")))
-			})
-			must(f, err)
-		}
-
-		needed := idemddb.ClaimOptions{NeedResult: true, Optimistic: opts != nil}
-		_, err := idemddb.Do(f.Context(), f.store, "k", &needed, func(context.Context) (any, error) { return 1, nil })
-
-		if opts == nil {
-			is(f, err, idemddb.ErrResultOmitted)
-		}
-
-		happened(f, f.db, "a", 1)
-	})
-}
-
 // exitingValue ends the goroutine that encodes it.
 type exitingValue struct{}
 
 func (exitingValue) MarshalJSON() ([]byte, error) { runtime.Goexit(); return nil, nil }
 
 // The work is done, so it must not run again; and a claim that nobody settles would be renewed for ever.
-func TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine(t *testing.T) {
+func TestDoKeepsNoValueThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		var wait sync.WaitGroup
 
-		wait.Go(func() {
-			_, _ = idemddb.Do(f.Context(), f.store, "k", opts, func(ctx context.Context) (exitingValue, error) {
-				return exitingValue{}, idemddb.Stage(ctx, items(counted("a")))
+	for name, value := range map[string]any{"a function": func() {}, "one that ends the goroutine": exitingValue{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+				onItsOwn(func() {
+					_, _ = idemddb.Do(f.Context(), f.store, "k", opts, func(ctx context.Context) (any, error) {
+						return value, idemddb.Stage(ctx, items(counted("a")))
+					})
+				})
+
+				if it := recordOf(f.db, "k"); textOf(it, "st") != "COMPLETED" {
+					f.Errorf("the record is%s", show(it))
+				}
+
+				_, err := f.do(opts, staging("again", items(counted("a"))))
+				must(f, err)
+
+				_, err = f.do(&idemddb.ClaimOptions{NeedResult: true}, staging("needed", idemddb.Effects{}))
+				is(f, err, idemddb.ErrResultOmitted)
+				happened(f, f.db, "a", 1)
 			})
 		})
-		wait.Wait()
-
-		if it := recordOf(f.db, "k"); textOf(it, "st") != "COMPLETED" {
-			f.Errorf("the record is%s", show(it))
-		}
-
-		_, err := idemddb.Do(f.Context(), f.store, "k", &idemddb.ClaimOptions{NeedResult: true}, func(context.Context) (int, error) { return 1, nil })
-		is(f, err, idemddb.ErrResultOmitted)
-		happened(f, f.db, "a", 1)
-	})
+	}
 }
 
 // The second call fails because it sees what the first has done. It is a replay.
@@ -371,7 +348,7 @@ func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "true")
 
 	bubble(t, &idemddb.Options{Lease: time.Hour}, func(f *fixture) {
-		f.db.Intercept(transactionsAll(idemddbtest.EmptyAnswer))
+		f.db.Intercept(forTransactions(idemddbtest.EmptyAnswer))
 
 		begun := time.Now()
 		_, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))

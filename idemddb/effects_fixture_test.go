@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -52,21 +51,6 @@ func happened(t testing.TB, db *idemddbtest.DB, name string, want int64) {
 // recordOf is the record of a key; nil if there is none.
 func recordOf(db *idemddbtest.DB, key string) map[string]types.AttributeValue {
 	return db.Item("records", map[string]types.AttributeValue{"pk": text("test#" + key)})
-}
-
-// transactions returns an interceptor with a fault for the nth transaction, the first being 1.
-func transactions(n int, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-		if r.Operation != "TransactWriteItems" {
-			return idemddbtest.None
-		}
-
-		if n--; n == 0 {
-			return fault
-		}
-
-		return idemddbtest.None
-	}
 }
 
 // optimistic are the options of Do without a claim.

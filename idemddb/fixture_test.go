@@ -223,6 +223,28 @@ func always(fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) 
 	return func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault }
 }
 
+// forOperation returns an interceptor for the requests of an operation: the first has the first fault, and so on, and each later
+// one has the last.
+func forOperation(operation string, faults ...idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if r.Operation != operation {
+			return idemddbtest.None
+		}
+
+		fault := faults[0]
+		if len(faults) > 1 {
+			faults = faults[1:]
+		}
+
+		return fault
+	}
+}
+
+// forTransactions is forOperation for transactions.
+func forTransactions(faults ...idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return forOperation("TransactWriteItems", faults...)
+}
+
 // forKey returns an interceptor with a fault for the requests and statements of one key.
 func forKey(key string, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -263,42 +285,26 @@ func (l *eventLog) kinds() []idemddb.Kind {
 	return kinds
 }
 
-func (l *eventLog) count(kind idemddb.Kind) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	n := 0
-
-	for _, e := range l.events {
-		if e.Kind == kind {
-			n++
-		}
-	}
-
-	return n
-}
-
-// only demands one event of a kind and returns it.
-func (l *eventLog) only(t testing.TB, kind idemddb.Kind) idemddb.Event {
-	t.Helper()
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	found := slices.DeleteFunc(slices.Clone(l.events), func(e idemddb.Event) bool { return e.Kind != kind })
-	if len(found) != 1 {
-		t.Fatalf("%d events %q, want one", len(found), kind)
-	}
-
-	return found[0]
-}
-
 // all returns the events of a kind.
 func (l *eventLog) all(kind idemddb.Kind) []idemddb.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	return slices.DeleteFunc(slices.Clone(l.events), func(e idemddb.Event) bool { return e.Kind != kind })
+}
+
+func (l *eventLog) count(kind idemddb.Kind) int { return len(l.all(kind)) }
+
+// only demands one event of a kind and returns it.
+func (l *eventLog) only(t testing.TB, kind idemddb.Kind) idemddb.Event {
+	t.Helper()
+
+	found := l.all(kind)
+	if len(found) != 1 {
+		t.Fatalf("%d events %q, want one", len(found), kind)
+	}
+
+	return found[0]
 }
 
 // want demands these events, in order, without the retries.

@@ -76,6 +76,7 @@ func TestASettlementIsSentUntilTheTimeThatTheWrapperSets(t *testing.T) {
 		"later than the context":      {10 * time.Second, time.Second, 10 * time.Second},
 		"earlier than 2 s":            {500 * time.Millisecond, 10 * time.Second, 500 * time.Millisecond},
 		"later than the lease":        {time.Minute, 10 * time.Second, time.Minute},
+		"over already":                {-time.Second, 10 * time.Second, 0},
 		"no such time: for one lease": {0, 10 * time.Second, 30 * time.Second},
 	} {
 		for _, shared := range []bool{false, true} {
@@ -88,7 +89,7 @@ func TestASettlementIsSentUntilTheTimeThatTheWrapperSets(t *testing.T) {
 					defer cancel()
 
 					settleBy := time.Time{}
-					if c.settleBy > 0 {
+					if c.settleBy != 0 {
 						settleBy = time.Now().Add(c.settleBy)
 					}
 
@@ -104,32 +105,13 @@ func TestASettlementIsSentUntilTheTimeThatTheWrapperSets(t *testing.T) {
 					if took := time.Since(begun); took > c.want || took < c.want-5*time.Millisecond {
 						f.Errorf("gave up after %v, want %v", took, c.want)
 					}
+
+					if n := len(f.requests()); (n == 0) != (c.want == 0) {
+						f.Errorf("%d requests", n)
+					}
 				})
 			})
 		}
-	}
-}
-
-func TestASettlementAfterTheTimeThatTheWrapperSetsSendsNothing(t *testing.T) {
-	t.Parallel()
-
-	for _, single := range []bool{false, true} {
-		bubble(t, &idemddb.Options{Single: single}, func(f *fixture) {
-			claims := f.claims(2)
-			ctx := idemddb.WithInvocation(f.Context(), time.Time{}, time.Now().Add(-time.Second))
-
-			f.takes(0, func() {
-				for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, nil) }) {
-					is(f, err, idemddb.ErrUnrecorded)
-				}
-			})
-
-			for _, key := range numbered(2) {
-				if st := textOf(f.record(key), "st"); st != "INPROGRESS" {
-					f.Errorf("key %s is %s", key, st)
-				}
-			}
-		})
 	}
 }
 

@@ -87,52 +87,31 @@ func TestAnUnknownTryIsKeptUntilTheRecordAnswers(t *testing.T) {
 	t.Parallel()
 
 	bubble(t, nil, func(f *fixture) {
-		_, err := f.store.Commit(f.Context(), "other", nil, nil, items(counted("b")))
-		must(f, err)
-		n := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation != "TransactWriteItems" {
-				return idemddbtest.None
-			}
-			n++
-			if n == 1 {
-				return idemddbtest.LateRequest
-			}
-			return idemddbtest.AccessDenied
-		})
-		_, err = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
-		e, ok := errors.AsType[*idemddb.EffectError](err)
-		if !ok || e.Index != -1 || !e.Unknown {
+		f.db.Intercept(forTransactions(idemddbtest.LateRequest, idemddbtest.AccessDenied))
+
+		_, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		if e, ok := errors.AsType[*idemddb.EffectError](err); !ok || e.Index != -1 || !e.Unknown {
 			f.Errorf("%+v %v", e, err)
 		}
 	})
 	bubble(t, nil, func(f *fixture) { // group unknown, then cancelled twice, then alone
 		_, err := f.store.Commit(f.Context(), "other", nil, nil, items(counted("b")))
 		must(f, err)
-		n := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation != "TransactWriteItems" {
-				return idemddbtest.None
-			}
-			n++
-			switch n {
-			case 1:
-				return idemddbtest.LateRequest
-			case 2, 3:
-				return idemddbtest.TransactionConflict
-			}
-			return idemddbtest.None
-		})
+		f.db.Intercept(forTransactions(
+			idemddbtest.LateRequest, idemddbtest.TransactionConflict, idemddbtest.TransactionConflict, idemddbtest.None,
+		))
+
 		one := f.batch.Commit(f.Context(), "k1", nil, nil, items(counted("x"), onlyOnce("b")))
 		two := f.batch.Commit(f.Context(), "k2", nil, nil, items(counted("y")))
 		f.batch.FlushCommits()
+
 		_, err = one()
-		_, err2 := two()
-		must(f, err2)
-		e, ok := errors.AsType[*idemddb.EffectError](err)
-		if !ok || !e.Unknown {
+		if e, ok := errors.AsType[*idemddb.EffectError](err); !ok || !e.Unknown {
 			f.Errorf("%+v %v", e, err)
 		}
+
+		_, err = two()
+		must(f, err)
 	})
 }
 

@@ -46,6 +46,16 @@ func recovered(code func()) (v any) {
 	return nil
 }
 
+// onItsOwn calls code that may panic or end its goroutine, and returns the panic.
+func onItsOwn(code func()) (v any) {
+	var wait sync.WaitGroup
+
+	wait.Go(func() { v = recovered(code) })
+	wait.Wait()
+
+	return v
+}
+
 // isClientPanic demands the panic of the client, in the goroutine that has recovered it.
 func isClientPanic(t testing.TB, what string, v any) {
 	t.Helper()
@@ -221,41 +231,43 @@ func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 	do, armed := failing(runtime.Goexit)
 	armed.Store(true)
 	bubbleAround(t, &idemddb.Options{Single: true}, do, func(f *fixture) {
-		ended := make(chan bool)
-
-		go func() {
-			defer close(ended)
-
+		onItsOwn(func() {
 			_, _, _ = f.batch.Claim(f.Context(), "k", nil)
 
 			f.Error("the call returned")
-		}()
-
-		<-ended
+		})
 	})
 }
 
 func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 	t.Parallel()
 
-	for name, single := range map[string]bool{"shared requests": false, "Options.Single": true} {
+	for name, c := range map[string]struct {
+		single bool
+		fail   func()
+	}{
+		"shared requests":          {false, explode},
+		"Options.Single":           {true, explode},
+		"the end of the goroutine": {true, runtime.Goexit},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			do, armed := failing(explode)
-			bubbleAround(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, do, func(f *fixture) {
-				c := won(f.T, f.claimAll(1, false))[0]
-				work, stop := c.Keep(f.Context())
+			do, armed := failing(c.fail)
+			bubbleAround(t, &idemddb.Options{Single: c.single, Lease: 10 * time.Second}, do, func(f *fixture) {
+				held := won(f.T, f.claimAll(1, false))[0]
+				work, stop := held.Keep(f.Context())
 
 				defer stop()
 				armed.Store(true)
 				<-work.Done()
+				synctest.Wait()
+				is(f, context.Cause(work), idemddb.ErrFenced)
 
-				if cause := context.Cause(work); !errors.Is(cause, idemddb.ErrFenced) || !strings.Contains(cause.Error(), "boom") {
-					f.Errorf("cause: %v, want fenced and the panic", cause)
+				if name == "the end of the goroutine" {
+					return
 				}
 
-				synctest.Wait()
 				isExplosion(f, "cause", context.Cause(work))
 				isExplosion(f, "event", f.events.only(f, idemddb.KindPanicked).Err)
 			})

@@ -68,45 +68,6 @@ func TestAWriteThatIsRecognisedIsNotDoneWhileItsMessageIsUnsent(t *testing.T) {
 	})
 }
 
-// The first try of a commit is late, and the second one is refused. The first one is applied before the rejection is written, and
-// a sweep has sent its message by then.
-func TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent(t *testing.T) {
-	t.Parallel()
-
-	sent := &bankSender{}
-	opts := &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sent}}
-
-	bubble(t, opts, func(f *fixture) {
-		tries := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation != "TransactWriteItems" {
-				f.db.Intercept(nil)
-				f.db.Deliver()
-				sendStored(f, opts)
-
-				return idemddbtest.None
-			}
-
-			if tries++; tries == 1 {
-				return idemddbtest.LateRequest
-			}
-
-			return idemddbtest.AccessDenied
-		})
-
-		work := beginWork(f, f.store, "k", optimistic)
-		must(f, idemddb.Stage(work.Context(f.Context()), oneMessage))
-
-		if e := work.Settle(f.Context(), nil, nil); e.Kind != idemddb.KindCompleted || e.Err != nil {
-			f.Errorf("got %+v, want the ending of completed work", e)
-		}
-
-		if len(sent.ids) != 1 {
-			f.Errorf("sent %q, want the message once", sent.ids)
-		}
-	})
-}
-
 // sendStored sends the messages of the key k, as a sweep in another process does.
 func sendStored(f *fixture, opts *idemddb.Options) {
 	f.Helper()
@@ -206,13 +167,7 @@ func TestAClaimInThePlaceOfARecordPastItsRetentionThatIsNotAnsweredIsAnError(t *
 	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
 		<-time.After(2 * time.Hour)
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "PutItem" {
-				return idemddbtest.LostRequest
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(forOperation("PutItem", idemddbtest.LostRequest))
 
 		var all sync.WaitGroup
 

@@ -118,7 +118,8 @@ func TestTheEventsOfARejection(t *testing.T) {
 }
 
 // The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try
-// has been applied after all: this run has completed the key, and it is no replay of another one.
+// has been applied after all, and a sweep has sent its message: this run has completed the key, it is no replay of another one, and
+// nothing is sent again.
 func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 	t.Parallel()
 
@@ -127,26 +128,24 @@ func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				tries := 0
-				f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+
+			sent := &bankSender{}
+			opts := &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sent}}
+
+			bubble(t, opts, func(f *fixture) {
+				tries := forTransactions(idemddbtest.LateRequest, idemddbtest.AccessDenied)
+				f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
 					if r.Operation != "TransactWriteItems" {
 						f.db.Intercept(nil)
 						f.db.Deliver() // the late request comes before the rejection
-
-						return idemddbtest.None
+						sendStored(f, opts)
 					}
 
-					if tries++; tries == 1 {
-						return idemddbtest.LateRequest
-					}
-
-					return idemddbtest.AccessDenied
+					return tries(ctx, r)
 				})
 
 				work := beginWork(f, f.store, "k", optimistic)
-				effects := items(counted("a"))
-				effects.Refused = meaning
+				effects := idemddb.Effects{Items: items(counted("a")).Items, Messages: oneMessage.Messages, Refused: meaning}
 				must(f, idemddb.Stage(work.Context(f.Context()), effects))
 
 				e := work.Settle(f.Context(), []byte("r"), nil)
@@ -158,6 +157,10 @@ func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 
 				if n, released := f.events.count(idemddb.KindCompleted), f.events.count(idemddb.KindReleased); n != 1 || released != 0 {
 					f.Errorf("%d events of a completion, %d of a release", n, released)
+				}
+
+				if len(sent.ids) != 1 {
+					f.Errorf("sent %q, want the message once", sent.ids)
 				}
 			})
 		})
@@ -213,16 +216,8 @@ func TestARejectionInThePlaceOfARecordPastItsRetention(t *testing.T) {
 func TestAFailureWithoutAClaimWhoseSecondWriteIsNotAnsweredIsUnknown(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		isClaimed := false
-		f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			if !isClaimed {
-				isClaimed = true
-
-				return idemddbtest.None
-			}
-
-			return idemddbtest.LostRequest
-		})
+		f.db.Inject(idemddbtest.None) // the claim
+		f.db.Intercept(always(idemddbtest.LostRequest))
 
 		e := beginWork(f, f.store, "k", optimistic).Settle(f.Context(), nil, permanentError{errClosed})
 		if e.Kind != idemddb.KindFailed || !e.Unknown {

@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -43,13 +42,7 @@ func TestARemovalWithoutAnAnswerIsAnError(t *testing.T) {
 	bubble(t, sendingBy(accepted), func(f *fixture) {
 		_, err := f.store.Commit(f.Context(), "answered", nil, nil, oneMessage)
 		must(f, err)
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "UpdateItem" {
-				return idemddbtest.LostRequest
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(forOperation("UpdateItem", idemddbtest.LostRequest))
 
 		_, err = f.store.Commit(f.Context(), "unanswered", nil, nil, oneMessage)
 		is(f, err, idemddb.ErrUnsent)

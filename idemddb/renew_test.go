@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -304,30 +303,6 @@ func TestAnExtensionOfALostClaimIsObservedAsFenced(t *testing.T) {
 		claim(f, ahead(f, f.db), "k")
 		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
 		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
-	})
-}
-
-func TestARenewalWhoseGoroutineIsEndedCancelsTheWork(t *testing.T) {
-	t.Parallel()
-
-	var exits atomic.Bool
-
-	do := func(ctx context.Context, in any, send around.Send) (any, error) {
-		if exits.Load() {
-			runtime.Goexit()
-		}
-
-		return send(ctx, in)
-	}
-
-	bubbleAround(t, &idemddb.Options{Lease: 10 * time.Second}, do, func(f *fixture) {
-		work, stop := claim(f, f.store, "key").Keep(f.Context())
-		defer stop()
-
-		exits.Store(true)
-		<-work.Done()
-
-		is(f, context.Cause(work), idemddb.ErrFenced)
 	})
 }
 

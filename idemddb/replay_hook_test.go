@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -88,14 +87,9 @@ func TestOnEndingIsCalledOnceAlsoForWorkThatPanics(t *testing.T) {
 			func() string { return "done" },
 			func() string { return "again" },
 		} {
-			var wait sync.WaitGroup
-
-			wait.Go(func() {
-				defer func() { _ = recover() }()
-
+			onItsOwn(func() {
 				_, _ = idemddb.Do(f.Context(), f.store, "k", with, func(context.Context) (string, error) { return work(), nil })
 			})
-			wait.Wait()
 		}
 
 		want := []idemddb.Kind{idemddb.KindReleased, idemddb.KindReleased, idemddb.KindCompleted, idemddb.KindReplayed}

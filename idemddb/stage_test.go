@@ -2,8 +2,8 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 func TestStageRefusesItemsThatCannotBeWritten(t *testing.T) {
@@ -195,8 +194,8 @@ func TestAResultThatFitsIsKept(t *testing.T) {
 func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 	t.Parallel()
 
-	never := idemddb.ErrUnsendable
-	s, db := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": answering(fmt.Errorf("%w: %s", never, strings.Repeat("y", 300)))}})
+	never := fmt.Errorf("%w: %s", idemddb.ErrUnsendable, strings.Repeat("y", 300))
+	s, db := newStore(t, sendingBy(func(ms []idemddb.Message) []error { return slices.Repeat([]error{never}, len(ms)) }))
 
 	work := beginWork(t, s, "many", nil)
 	ctx := work.Context(t.Context())
@@ -222,51 +221,35 @@ func make100() (all []idemddb.Message) {
 	return all
 }
 
-// answering is a Sender with one answer for all messages.
-type answeringSender struct{ err error }
-
-func answering(err error) idemddb.Sender { return answeringSender{err} }
-
-func (s answeringSender) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
-	answers := make([]error, len(ms))
-	for i := range answers {
-		answers[i] = s.err
-	}
-
-	return answers
-}
-
 func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 
 	s, db := newStore(t, nil)
-	c := claim(t, s, "k")
-	work, stop := c.Keep(t.Context())
-
-	defer stop()
-
-	value := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
-		"list": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("a")}}, "bytes": &types.AttributeValueMemberB{Value: []byte("a")},
-		"texts": &types.AttributeValueMemberSS{Value: []string{"a"}}, "numbers": &types.AttributeValueMemberNS{Value: []string{"1"}},
-		"sets": &types.AttributeValueMemberBS{Value: [][]byte{[]byte("a")}}, "yes": &types.AttributeValueMemberBOOL{Value: true},
-		"null": &types.AttributeValueMemberNULL{Value: true},
-	}}
-	it := putOf("effect", "a")
-	it.Put.Item["value"] = value
+	w := beginWork(t, s, "k", nil)
+	value := func() *types.AttributeValueMemberM {
+		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+			"list": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("a")}}, "bytes": &types.AttributeValueMemberB{Value: []byte("a")},
+			"texts": &types.AttributeValueMemberSS{Value: []string{"a"}}, "numbers": &types.AttributeValueMemberNS{Value: []string{"1"}},
+			"sets": &types.AttributeValueMemberBS{Value: [][]byte{[]byte("a")}}, "yes": &types.AttributeValueMemberBOOL{Value: true},
+			"null": &types.AttributeValueMemberNULL{Value: true},
+		}}
+	}
+	given, it := value(), putOf("effect", "a")
+	it.Put.Item["value"] = given
 	it.Put.ConditionExpression, it.Put.ExpressionAttributeNames = new("attribute_not_exists(#b)"), map[string]string{"#b": "body"}
 	e := idemddb.Effects{
 		Items:    []types.TransactWriteItem{it},
 		Messages: []idemddb.Message{{To: "bank", Body: "a", Attributes: map[string]string{"a": "a"}}},
 	}
-	must(t, idemddb.Stage(work, e))
+	must(t, idemddb.Stage(w.Context(t.Context()), e))
 
-	value.Value["list"].(*types.AttributeValueMemberL).Value[0] = text("b")
-	value.Value["bytes"].(*types.AttributeValueMemberB).Value[0] = 'b'
-	value.Value["texts"].(*types.AttributeValueMemberSS).Value[0] = "b"
-	value.Value["numbers"].(*types.AttributeValueMemberNS).Value[0] = "2"
-	value.Value["sets"].(*types.AttributeValueMemberBS).Value[0][0] = 'b'
-	value.Value["yes"].(*types.AttributeValueMemberBOOL).Value = false
-	value.Value["null"].(*types.AttributeValueMemberNULL).Value = false
+	given.Value["list"].(*types.AttributeValueMemberL).Value[0] = text("b")
+	given.Value["bytes"].(*types.AttributeValueMemberB).Value[0] = 'b'
+	given.Value["texts"].(*types.AttributeValueMemberSS).Value[0] = "b"
+	given.Value["numbers"].(*types.AttributeValueMemberNS).Value[0] = "2"
+	given.Value["sets"].(*types.AttributeValueMemberBS).Value[0][0] = 'b'
+	given.Value["yes"].(*types.AttributeValueMemberBOOL).Value = false
+	given.Value["null"].(*types.AttributeValueMemberNULL).Value = false
 	it.Put.Item["body"], it.Put.ExpressionAttributeNames["#b"], *it.Put.ConditionExpression = text("b"), "pk", "b"
 	*it.Put.TableName = "other"
 	it.Put.Item = nil
@@ -274,40 +257,15 @@ func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	e.Messages[0].Attributes["a"] = "2"
 	e.Messages[0].Body = "2"
 
-	must(t, c.Complete(t.Context(), nil))
+	must(t, w.Settle(t.Context(), nil, nil).Err)
 
 	got := db.Item("records", map[string]types.AttributeValue{"pk": text("effect")})
-	if shown := fmt.Sprint(describe(got["body"]), describe(got["value"]), describe(recordOf(db, "k")["outbox"])); strings.ContainsAny(shown, "2") ||
-		strings.Contains(shown, "b:b") || strings.Contains(shown, "false") || textOf(got, "body") != "a" {
-		t.Errorf("changed: %s", shown)
+	if !reflect.DeepEqual(got["value"], value()) || textOf(got, "body") != "a" {
+		t.Errorf("changed: %v", got)
 	}
-}
 
-// describe prints a value with what it holds.
-func describe(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return "text:" + v.Value
-	case *types.AttributeValueMemberB:
-		return "bytes:b:" + string(v.Value)
-	case *types.AttributeValueMemberBOOL:
-		return fmt.Sprint(v.Value)
-	case *types.AttributeValueMemberM:
-		var all string
-		for name, one := range v.Value {
-			all += " " + name + "=" + describe(one)
-		}
-
-		return all
-	case *types.AttributeValueMemberL:
-		var all string
-		for _, one := range v.Value {
-			all += " " + describe(one)
-		}
-
-		return all
-	default:
-		return fmt.Sprintf("%s", v)
+	if message := everything(recordOf(db, "k")["outbox"]); strings.Contains(message, "2") {
+		t.Errorf("changed: %s", message)
 	}
 }
 
@@ -486,33 +444,10 @@ func TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction(t *testing.T) {
 // Whatever was staged behind it would never be written: the transaction that was sent is the one that may be applied.
 func TestNothingIsStagedBehindACompleteWithWhoseOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
-
-		store, err := idemddb.New(db, "records", "test", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		c, _, err := store.Claim(t.Context(), "k", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		ctx, stop := c.Keep(t.Context())
-		defer stop()
-
-		db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostReply })
-
-		effects := idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{
-			TableName: new("records"), Item: map[string]types.AttributeValue{"pk": text("entry")},
-		}}}}
-		if err := c.CompleteWith(t.Context(), nil, effects); !errors.Is(err, idemddb.ErrUncommitted) {
-			t.Fatalf("got %v, want ErrUncommitted", err)
-		}
-
-		if err := idemddb.Stage(ctx, idemddb.Effects{}); !errors.Is(err, idemddb.ErrFenced) {
-			t.Errorf("got %v, want ErrFenced", err)
-		}
+	bubble(t, nil, func(f *fixture) {
+		w := beginWork(f, f.store, "k", nil)
+		f.db.Intercept(always(idemddbtest.LostReply))
+		is(f, w.Claim().CompleteWith(f.Context(), nil, items(counted("a"))), idemddb.ErrUncommitted)
+		is(f, idemddb.Stage(w.Context(f.Context()), idemddb.Effects{}), idemddb.ErrFenced)
 	})
 }

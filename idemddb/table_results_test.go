@@ -249,13 +249,7 @@ func TestTheErrorOfAPartSaysWhichOneAndWhy(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		c := claim(f, f.store, "k")
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "PutItem" {
-				return idemddbtest.AccessDenied
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(forOperation("PutItem", idemddbtest.AccessDenied))
 
 		if err := c.Complete(f.Context(), large("a")); err == nil || !strings.Contains(err.Error(), "part 1: ") || wire.Code(err) != "AccessDeniedException" {
 			f.Errorf("got %v, want that part 1 is denied", err)
@@ -263,13 +257,7 @@ func TestTheErrorOfAPartSaysWhichOneAndWhy(t *testing.T) {
 
 		f.db.Intercept(nil)
 		must(f, claim(f, f.store, "kept").Complete(f.Context(), large("a")))
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "GetItem" {
-				return idemddbtest.ServerError
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(forOperation("GetItem", idemddbtest.ServerError))
 
 		_, _, err := f.store.Claim(f.Context(), "kept", nil)
 		if err == nil || !strings.Contains(err.Error(), "part 1: ") || strings.Contains(err.Error(), "the role needs") {
@@ -438,20 +426,11 @@ func TestThePartsOfAResultOutlastPassingTrouble(t *testing.T) {
 	}
 }
 
-// deniesReads is a client whose role lacks dynamodb:GetItem.
-func deniesReads(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-	if r.Operation == "GetItem" {
-		return idemddbtest.AccessDenied
-	}
-
-	return idemddbtest.None
-}
-
 func TestARoleWithoutGetItemIsToldWhatItLacks(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
-		f.db.Intercept(deniesReads)
+		f.db.Intercept(forOperation("GetItem", idemddbtest.AccessDenied))
 
 		f.takes(0, func() { // another try would be denied, too
 			_, rec, err := f.store.Claim(f.Context(), "k", nil)
@@ -473,13 +452,7 @@ func TestAReadOfAResultThatIsNotAnsweredEnds(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "GetItem" {
-				return idemddbtest.LateReply
-			}
-
-			return idemddbtest.None
-		})
+		f.db.Intercept(forOperation("GetItem", idemddbtest.LateReply))
 
 		f.takes(5*time.Second, func() {
 			if _, rec, err := f.store.Claim(f.Context(), "k", nil); rec != nil || err == nil {

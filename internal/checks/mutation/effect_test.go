@@ -14,7 +14,7 @@ var effectMutants = []mutant{
 		file: "idemddb/effects.go",
 		old:  `if !s.transacts && !e.isEmpty() {`,
 		new:  `if !s.transacts && e.isEmpty() {`,
-		pkg:  "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Stage$",
+		pkg:  "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason",
 	},
 	{
 		why:  "a commit is begun although the client cannot write transactions",
@@ -24,7 +24,7 @@ var effectMutants = []mutant{
 	}
 `,
 		new: ``,
-		pkg: "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Commit_without_effects",
+		pkg: "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason",
 	},
 	{
 		why:  "a message with an id of its own is staged, and gets another id",

@@ -31,7 +31,7 @@ var recognisedMutants = []mutant{
 		file: "idemddb/optimistic.go",
 		old:  `w.commit.done = *a.committed`,
 		new:  `_ = a.committed`,
-		pkg:  "idemddb", run: "TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent",
+		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted",
 	},
 	{
 		why:  "a commit ends without an answer if another worker's record is past its end, too",

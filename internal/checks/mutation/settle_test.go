@@ -312,7 +312,7 @@ var settleMutants = []mutant{
 		file: "idemddb/renew.go",
 		old:  `failure := errRenewalExited // of`,
 		new:  `failure := error(nil) // of`,
-		pkg:  "idemddb", run: "TestARenewalWhoseGoroutineIsEndedCancelsTheWork",
+		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
 	},
 	{
 		why:  "a refused effect wakes only the renewal that began last",

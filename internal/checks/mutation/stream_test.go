@@ -257,7 +257,7 @@ var unchangedResultMutants = []mutant{
 		old: `	cause, work.omitted = nil, errNotEncoded
 `,
 		new: ``,
-		pkg: "idemddb", run: "TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine",
+		pkg: "idemddb", run: "TestDoKeepsNoValueThatCannotBeEncoded",
 	},
 	{
 		why:  "a value that no later call can decode is kept, so that finished work is answered with ErrCorrupt",
