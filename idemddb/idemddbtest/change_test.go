@@ -26,8 +26,7 @@ func TestEveryChangeOfAnItemIsSeenAndNothingElse(t *testing.T) {
 	refused := update("SET a = :a", attributes{":a": n("9")})
 	refused.ConditionExpression = new("attribute_not_exists(pk)")
 
-	ttl := &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)}
-	if _, err := db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: new(table), TimeToLiveSpecification: ttl}); err != nil {
+	if _, err := db.UpdateTimeToLive(t.Context(), timeToLive()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -49,11 +49,8 @@ var emptyAnswers = map[string]func(*testing.T, calls) (content any, err error){
 			TableName: new(table), Key: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
 			ReturnValues: allNew, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
-		if err != nil || out.Attributes == nil && out.ConsumedCapacity == nil {
-			return nil, err
-		}
 
-		return out, nil
+		return carried(out, err, err == nil && (out.Attributes != nil || out.ConsumedCapacity != nil))
 	},
 	"PutItem": func(t *testing.T, c calls) (any, error) {
 		t.Helper()
@@ -62,25 +59,28 @@ var emptyAnswers = map[string]func(*testing.T, calls) (content any, err error){
 			TableName: new(table), Item: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
-		if err != nil || out.ConsumedCapacity == nil {
-			return nil, err
-		}
 
-		return out, nil
+		return carried(out, err, err == nil && out.ConsumedCapacity != nil)
 	},
 	"TransactWriteItems": func(t *testing.T, c calls) (any, error) {
 		t.Helper()
 
-		out, err := c.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
-			TransactItems: []types.TransactWriteItem{{Put: &types.Put{
-				TableName: new(table), Item: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
-			}}},
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
-		if err != nil || out.ConsumedCapacity == nil {
-			return nil, err
-		}
+		in := transaction("x")
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+		in.TransactItems[0].Update.ConditionExpression = new("attribute_not_exists(pk)")
+		delete(in.TransactItems[0].Update.ExpressionAttributeValues, ":ten")
 
-		return out, nil
+		out, err := c.TransactWriteItems(t.Context(), in)
+
+		return carried(out, err, err == nil && out.ConsumedCapacity != nil)
 	},
+}
+
+// carried is an answer that has something, else nil.
+func carried(out any, err error, has bool) (any, error) {
+	if !has {
+		return nil, err
+	}
+
+	return out, err
 }

@@ -42,9 +42,18 @@ func putDue(t *testing.T, db *idemddbtest.DB, pk, due string) error {
 		it["due"] = s(due)
 	}
 
-	_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("table"), Item: it})
+	return errorOf(db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("table"), Item: it}))
+}
 
-	return err
+// taken counts the writes that are not throttled.
+func taken(n int, write func(i int) error) (count int) {
+	for i := range n {
+		if write(i) == nil {
+			count++
+		}
+	}
+
+	return count
 }
 
 // throttled demands that a write was throttled, or was not if the reason is empty.
@@ -59,44 +68,6 @@ func throttled(t *testing.T, err error, reason string) {
 	case reason != "" && (!isThrottled || len(e.ThrottlingReasons) != 1 || *e.ThrottlingReasons[0].Reason != reason):
 		t.Errorf("got %v, want %s", err, reason)
 	}
-}
-
-func TestAPartitionTakesItsUnitsInEachSecond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		db := limited(t, idemddbtest.Limits{WriteUnits: 3})
-
-		for second := range 2 {
-			for i := range 5 {
-				want := map[bool]string{true: "TableWriteKeyRangeThroughputExceeded"}[i >= 3]
-				throttled(t, putDue(t, db, fmt.Sprint(second, i), ""), want)
-			}
-
-			<-time.After(time.Second)
-		}
-
-		if n := len(db.Items("table")); n != 6 {
-			t.Errorf("%d items, want 6", n)
-		}
-	})
-}
-
-func TestPartitionsHaveTheirOwnUnits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		db := limited(t, idemddbtest.Limits{WriteUnits: 5, Partitions: 4})
-		taken := 0
-
-		for i := range 100 {
-			if putDue(t, db, fmt.Sprint(i), "") == nil {
-				taken++
-			}
-		}
-
-		if taken != 4*5 {
-			t.Errorf("%d writes were taken, want 20", taken)
-		}
-	})
 }
 
 func TestAnIndexThatCannotKeepUpThrottlesItsTable(t *testing.T) {
@@ -114,27 +85,14 @@ func TestAnIndexThatCannotKeepUpThrottlesItsTable(t *testing.T) {
 	})
 }
 
-func TestStatementsAndPartsAreThrottledAlone(t *testing.T) {
+func TestAPartOfATransactionIsThrottledAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := limited(t, idemddbtest.Limits{WriteUnits: 1})
+		throttled(t, putDue(t, db, "a", ""), "")
+		throttled(t, putDue(t, db, "b", ""), "TableWriteKeyRangeThroughputExceeded")
 
-		insert := func(pk string) types.BatchStatementRequest {
-			return types.BatchStatementRequest{Statement: new(`INSERT INTO "table" VALUE {'pk': ?}`), Parameters: []types.AttributeValue{s(pk)}}
-		}
-
-		out, err := db.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{insert("a"), insert("b")}})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if e := out.Responses[1].Error; out.Responses[0].Error != nil || e == nil || e.Code != types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded {
-			t.Errorf("got %+v", out.Responses)
-		}
-
-		_, err = db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-			{Put: &types.Put{TableName: new("table"), Item: attributes{"pk": s("c")}}},
-		}})
+		err := errorOf(db.TransactWriteItems(t.Context(), putOne("c")))
 
 		e, isCanceled := errors.AsType[*types.TransactionCanceledException](err)
 		if !isCanceled || *e.CancellationReasons[0].Code != "ProvisionedThroughputExceeded" {
@@ -144,6 +102,13 @@ func TestStatementsAndPartsAreThrottledAlone(t *testing.T) {
 		r := db.Requests()
 		throttled(t, r[len(r)-1].Items[0].Err, "TableWriteKeyRangeThroughputExceeded")
 	})
+}
+
+// putOne is a transaction of one item.
+func putOne(pk string) *dynamodb.TransactWriteItemsInput {
+	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Put: &types.Put{TableName: new("table"), Item: attributes{"pk": s(pk)}}},
+	}}
 }
 
 func TestARequestWaitsForItsLatency(t *testing.T) {
@@ -175,57 +140,35 @@ var documented = idemddbtest.Limits{WriteUnits: 1000, IndexWriteUnits: 1000, Rea
 func TestTheDocumentedNumbers(t *testing.T) {
 	t.Parallel()
 
-	write := func(db *idemddbtest.DB, pk, due string) error {
-		it := attributes{"pk": s(pk)}
-		if due != "" {
-			it["due"] = s(due)
-		}
-
-		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("table"), Item: it})
-
-		return err
-	}
-
 	get := func(db *idemddbtest.DB, pk string, isConsistent bool) error {
-		_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: new("table"), Key: attributes{"pk": s(pk)}, ConsistentRead: &isConsistent})
+		key := attributes{"pk": s(pk)}
 
-		return err
+		return errorOf(db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: new("table"), Key: key, ConsistentRead: &isConsistent}))
 	}
 
 	for name, c := range map[string]struct {
 		do   func(db *idemddbtest.DB, i int) error
 		want int // in a second
 	}{
-		"writes of many keys":             {func(db *idemddbtest.DB, i int) error { return write(db, fmt.Sprint(i), "") }, 4000},
+		"writes of many keys":             {func(db *idemddbtest.DB, i int) error { return putDue(t, db, fmt.Sprint(i), "") }, 4000},
 		"consistent reads of many keys":   {func(db *idemddbtest.DB, i int) error { return get(db, fmt.Sprint(i), true) }, 12_000},
-		"writes of one key":               {func(db *idemddbtest.DB, _ int) error { return write(db, "one", "") }, 1000},
+		"writes of one key":               {func(db *idemddbtest.DB, _ int) error { return putDue(t, db, "one", "") }, 1000},
 		"consistent reads of one key":     {func(db *idemddbtest.DB, _ int) error { return get(db, "one", true) }, 3000},
 		"reads of one key":                {func(db *idemddbtest.DB, _ int) error { return get(db, "one", false) }, 6000},
-		"items in one value of the index": {func(db *idemddbtest.DB, i int) error { return write(db, fmt.Sprint(i), "today") }, 1000},
+		"items in one value of the index": {func(db *idemddbtest.DB, i int) error { return putDue(t, db, fmt.Sprint(i), "today") }, 1000},
 		"records that enter the index and leave it": {func(db *idemddbtest.DB, i int) error {
-			return errors.Join(write(db, fmt.Sprint(i), "today"), write(db, fmt.Sprint(i), ""))
+			return errors.Join(putDue(t, db, fmt.Sprint(i), "today"), putDue(t, db, fmt.Sprint(i), ""))
 		}, 500},
 		"transactions of one item": {func(db *idemddbtest.DB, _ int) error {
-			_, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-				{Put: &types.Put{TableName: new("table"), Item: attributes{"pk": s("one")}}},
-			}})
-
-			return err
+			return errorOf(db.TransactWriteItems(t.Context(), putOne("one")))
 		}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				db, taken := limited(t, documented), 0
-
-				for i := range c.want * 3 / 2 {
-					if c.do(db, i) == nil {
-						taken++
-					}
-				}
-
-				if taken != c.want {
-					t.Errorf("%d were taken, want %d", taken, c.want)
+				db := limited(t, documented)
+				if got := taken(c.want*3/2, func(i int) error { return c.do(db, i) }); got != c.want {
+					t.Errorf("%d were taken, want %d", got, c.want)
 				}
 			})
 		})
@@ -248,24 +191,12 @@ func TestEachWayOfReadingIsThrottled(t *testing.T) {
 		taken  int // until the unit is used up
 	}{
 		"GetItem": {func(db *idemddbtest.DB) error {
-			_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: new("table"), Key: attributes{"pk": s("a")}})
-
-			return err
+			return errorOf(db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: new("table"), Key: attributes{"pk": s("a")}}))
 		}, "TableReadKeyRangeThroughputExceeded", 2},
-		"Query": {func(db *idemddbtest.DB) error {
-			_, err := db.Query(t.Context(), key)
-
-			return err
-		}, "TableReadKeyRangeThroughputExceeded", 1},
-		"Query of an index": {func(db *idemddbtest.DB) error {
-			_, err := db.Query(t.Context(), due)
-
-			return err
-		}, "IndexReadKeyRangeThroughputExceeded", 2},
+		"Query":             {func(db *idemddbtest.DB) error { return errorOf(db.Query(t.Context(), key)) }, "TableReadKeyRangeThroughputExceeded", 1},
+		"Query of an index": {func(db *idemddbtest.DB) error { return errorOf(db.Query(t.Context(), due)) }, "IndexReadKeyRangeThroughputExceeded", 2},
 		"Scan": {func(db *idemddbtest.DB) error {
-			_, err := db.Scan(t.Context(), &dynamodb.ScanInput{TableName: new("table")})
-
-			return err
+			return errorOf(db.Scan(t.Context(), &dynamodb.ScanInput{TableName: new("table")}))
 		}, "TableReadKeyRangeThroughputExceeded", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,31 +219,29 @@ func TestEachWayOfReadingIsThrottled(t *testing.T) {
 	}
 }
 
-func TestAStatementThatReadsIsThrottledAlone(t *testing.T) {
+func TestStatementsAreThrottledAlone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		db := limited(t, idemddbtest.Limits{ReadUnits: 1})
 
-		look := func(pk string) types.BatchStatementRequest {
-			return types.BatchStatementRequest{
-				Statement:  new(`SELECT * FROM "table" WHERE pk = ?`), //nolint:unqueryvet // DynamoDB reads items whole
-				Parameters: []types.AttributeValue{s(pk)}, ConsistentRead: new(true),
+	for text, limits := range map[string]idemddbtest.Limits{
+		`INSERT INTO "table" VALUE {'pk': ?}`: {WriteUnits: 1},
+		`SELECT * FROM "table" WHERE pk = ?`:  {ReadUnits: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			db := limited(t, limits)
+			isRead := limits.ReadUnits > 0
+
+			got, err := execute(t.Context(), db,
+				types.BatchStatementRequest{Statement: &text, Parameters: list(s("a")), ConsistentRead: &isRead},
+				types.BatchStatementRequest{Statement: &text, Parameters: list(s("b")), ConsistentRead: &isRead})
+			if err != nil || got[0].Code != "" || got[1].Code != "ProvisionedThroughputExceeded" {
+				t.Errorf("%s: got %s, %v", text, show(got), err)
 			}
-		}
 
-		out, err := db.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{look("a"), look("b")}})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if e := out.Responses[1].Error; out.Responses[0].Error != nil || e == nil || e.Code != types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded {
-			t.Errorf("got %+v", out.Responses)
-		}
-
-		if r := db.Requests(); r[len(r)-1].ReadUnits != 1 {
-			t.Errorf("%v read units, want 1: what is throttled consumes none", r[len(r)-1].ReadUnits)
-		}
-	})
+			if r := db.Requests(); r[len(r)-1].ReadUnits != float64(limits.ReadUnits) {
+				t.Errorf("%v read units, want %v: what is throttled consumes none", r[len(r)-1].ReadUnits, limits.ReadUnits)
+			}
+		})
+	}
 }
 
 // A partition that is too busy for three seconds in a row splits, and the fourth second takes twice as much. A second without
@@ -325,15 +254,7 @@ func TestAPartitionSplitsUnderLoad(t *testing.T) {
 		var got []int
 
 		for _, load := range []int{100, 100, 5, 100, 100, 100, 100, 5} {
-			taken := 0
-
-			for i := range load {
-				if putDue(t, db, fmt.Sprint(i), "") == nil {
-					taken++
-				}
-			}
-
-			got = append(got, taken)
+			got = append(got, taken(load, func(i int) error { return putDue(t, db, fmt.Sprint(i), "") }))
 
 			<-time.After(time.Second)
 		}
@@ -349,26 +270,13 @@ func TestAHotItemHasOnePartitionHoweverOftenThatSplits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := limited(t, idemddbtest.Limits{WriteUnits: 10, SplitAfter: time.Second})
 
-		for range 100 {
+		for second := range 101 {
 			<-time.After(time.Second)
 
-			for range 50 {
-				_ = putDue(t, db, "hot", "")
+			got := taken(50, func(int) error { return putDue(t, db, "hot", "") })
+			if second == 100 && got != 10 {
+				t.Errorf("%d writes were taken, want 10", got)
 			}
-		}
-
-		<-time.After(time.Second)
-
-		taken := 0
-
-		for range 50 {
-			if putDue(t, db, "hot", "") == nil {
-				taken++
-			}
-		}
-
-		if taken != 10 {
-			t.Errorf("%d writes were taken, want 10", taken)
 		}
 	})
 }

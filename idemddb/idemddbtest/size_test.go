@@ -56,25 +56,17 @@ func TestWriteUnitsOfSingleWrites(t *testing.T) {
 		{"a new item costs its size", putIf(db, big, nil), 3},
 		{"a refused write costs the size of the item that is there", putIf(db, x, missing), 3},
 		{"a small change costs the whole item", func(ctx context.Context) error {
-			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET b = pk")})
-
-			return err
+			return errorOf(db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET b = pk")}))
 		}, 3},
 		{"a smaller item costs what was there", putIf(db, x, nil), 3},
 		{"a refused write of a missing item costs 1", func(ctx context.Context) error {
-			_, err := db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: attributes{"pk": s("z")}, ConditionExpression: exists})
-
-			return err
+			return errorOf(db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: attributes{"pk": s("z")}, ConditionExpression: exists}))
 		}, 1},
 		{"an invalid request costs nothing", func(ctx context.Context) error {
-			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET")})
-
-			return err
+			return errorOf(db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET")}))
 		}, 0},
 		{"a read writes nothing", func(ctx context.Context) error {
-			_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: new(table), Key: x})
-
-			return err
+			return errorOf(db.GetItem(ctx, &dynamodb.GetItemInput{TableName: new(table), Key: x}))
 		}, 0},
 	})
 }
@@ -82,25 +74,21 @@ func TestWriteUnitsOfSingleWrites(t *testing.T) {
 func TestWriteUnitsOfTransactions(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)
-	big := attributes{"pk": s("x"), "a": s(strings.Repeat("x", 2500))}
 	x, y := attributes{"pk": s("x")}, attributes{"pk": s("y")}
-
 	put(t, db, x)
 	put(t, db, y)
 
 	putAndCheck := func(it attributes, condition string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			return errorOf(db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
 				{Put: &types.Put{TableName: new(table), Item: it}},
 				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: &condition}},
-			}})
-
-			return err
+			}}))
 		}
 	}
 
 	checkWriteUnits(t, db, []pricedCall{
-		{"a transaction costs twice", putAndCheck(big, "attribute_exists(pk)"), 8},
+		{"a transaction costs twice", putAndCheck(attributes{"pk": s("x"), "a": s(strings.Repeat("x", 2500))}, "attribute_exists(pk)"), 8},
 		{"a canceled transaction costs twice too", putAndCheck(x, "attribute_not_exists(pk)"), 8},
 	})
 }
@@ -108,9 +96,7 @@ func TestWriteUnitsOfTransactions(t *testing.T) {
 // putIf returns a call that writes an item under a condition; under none if that is nil.
 func putIf(db *idemddbtest.DB, it attributes, condition *string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: it, ConditionExpression: condition})
-
-		return err
+		return errorOf(db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: it, ConditionExpression: condition}))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -17,8 +16,6 @@ func TestExpireDeletesWhatTimeToLiveWould(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clock := idemddbtest.NewClock(now)
 	db := openDB(t, &idemddbtest.Options{Now: clock.Now})
-	ttl := &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)}
-
 	seconds := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
 	for name, exp := range map[string]types.AttributeValue{
 		"past": n(seconds(-time.Second)), "future": n(seconds(time.Hour)), "text": s(seconds(-time.Hour)),
@@ -31,7 +28,7 @@ func TestExpireDeletesWhatTimeToLiveWould(t *testing.T) {
 		t.Errorf("without Time to Live: got %d deleted", got)
 	}
 
-	if _, err := db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: new(table), TimeToLiveSpecification: ttl}); err != nil {
+	if _, err := db.UpdateTimeToLive(t.Context(), timeToLive()); err != nil {
 		t.Fatal(err)
 	}
 

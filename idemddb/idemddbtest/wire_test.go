@@ -1,6 +1,7 @@
 package idemddbtest_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -48,8 +49,7 @@ func TestTheWireCarriesEveryOperation(t *testing.T) {
 			createTable(t, w.c, table, "pk", "S")
 			w.singleItems()
 			w.severalItems()
-			w.reads()
-			w.delete()
+			w.readsAndDeletes()
 			w.tables()
 			w.errors()
 		})
@@ -74,94 +74,76 @@ type wire struct {
 	item, key attributes
 }
 
-func (w *wire) succeeded(what string, err error) {
+// sends demands that an operation succeeds, and returns what it answers.
+func sends[In, Out any](w *wire, call func(context.Context, In, ...func(*dynamodb.Options)) (*Out, error), in In) *Out {
 	w.Helper()
 
+	out, err := call(w.Context(), in)
 	if err != nil {
-		w.Errorf("%s: %v", what, err)
+		w.Fatalf("%T: %v", in, err)
 	}
+
+	return out
 }
 
 func (w *wire) singleItems() {
 	w.Helper()
+	sends(w, w.c.PutItem, &dynamodb.PutItemInput{TableName: new(table), Item: w.item})
 
-	_, err := w.c.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: new(table), Item: w.item})
-	w.succeeded("PutItem", err)
-	got, err := w.c.GetItem(w.Context(), &dynamodb.GetItemInput{TableName: new(table), Key: w.key, ConsistentRead: new(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
-	w.succeeded("GetItem", err)
-
-	if err == nil && (!reflect.DeepEqual(got.Item, w.item) || *got.ConsumedCapacity.CapacityUnits != 1) {
+	got := sends(w, w.c.GetItem, &dynamodb.GetItemInput{TableName: new(table), Key: w.key, ConsistentRead: new(true), ReturnConsumedCapacity: "TOTAL"})
+	if !reflect.DeepEqual(got.Item, w.item) || *got.ConsumedCapacity.CapacityUnits != 1 {
 		w.Errorf("GetItem: got %s, want %s", show(got), show(w.item))
 	}
 
-	_, err = w.c.UpdateItem(w.Context(), &dynamodb.UpdateItemInput{
+	sends(w, w.c.UpdateItem, &dynamodb.UpdateItemInput{
 		TableName: new(table), Key: w.key, UpdateExpression: new("SET #n = :n"),
 		ExpressionAttributeNames: map[string]string{"#n": "n"}, ExpressionAttributeValues: attributes{":n": n("2")},
 	})
-	w.succeeded("UpdateItem", err)
 }
 
 func (w *wire) severalItems() {
 	w.Helper()
-
-	_, err := w.c.TransactWriteItems(w.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+	sends(w, w.c.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
 		{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: w.key, ConditionExpression: new("attribute_exists(pk)")}},
 		{Put: &types.Put{TableName: new(table), Item: attributes{"pk": s("y")}}},
 	}})
-	w.succeeded("TransactWriteItems", err)
-	batch, err := w.c.BatchExecuteStatement(w.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+
+	batch := sends(w, w.c.BatchExecuteStatement, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
 		{Statement: new(`UPDATE "` + table + `" SET n = n + ? WHERE pk = ? RETURNING ALL OLD *`), Parameters: list(n("0"), w.key["pk"])},
 	}})
-	w.succeeded("BatchExecuteStatement", err)
 
 	w.item["n"] = n("2")
-	if err == nil && !reflect.DeepEqual(batch.Responses[0].Item, w.item) {
+	if !reflect.DeepEqual(batch.Responses[0].Item, w.item) {
 		w.Errorf("BatchExecuteStatement: got %s, want %s", show(batch.Responses[0]), show(w.item))
 	}
 }
 
-func (w *wire) reads() {
+func (w *wire) readsAndDeletes() {
 	w.Helper()
 
-	scanned, err := w.c.Scan(w.Context(), &dynamodb.ScanInput{TableName: new(table)})
-	w.succeeded("Scan", err)
-
-	if err == nil && len(scanned.Items) != 2 {
+	if scanned := sends(w, w.c.Scan, &dynamodb.ScanInput{TableName: new(table)}); len(scanned.Items) != 2 {
 		w.Errorf("Scan: got %d items", len(scanned.Items))
 	}
 
-	queried, err := w.c.Query(w.Context(), &dynamodb.QueryInput{
+	queried := sends(w, w.c.Query, &dynamodb.QueryInput{
 		TableName: new(table), KeyConditionExpression: new("pk = :pk"), ExpressionAttributeValues: attributes{":pk": w.key["pk"]},
 	})
-	w.succeeded("Query", err)
-
-	if err == nil && (len(queried.Items) != 1 || !reflect.DeepEqual(queried.Items[0], w.item)) {
+	if len(queried.Items) != 1 || !reflect.DeepEqual(queried.Items[0], w.item) {
 		w.Errorf("Query: got %s", show(queried.Items))
 	}
-}
 
-func (w *wire) delete() {
-	w.Helper()
-
-	deleted, err := w.c.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: new(table), Key: w.key, ReturnValues: types.ReturnValueAllOld})
-	w.succeeded("DeleteItem", err)
-
-	if err == nil && !reflect.DeepEqual(deleted.Attributes["n"], n("2")) {
+	deleted := sends(w, w.c.DeleteItem, &dynamodb.DeleteItemInput{TableName: new(table), Key: w.key, ReturnValues: allOld})
+	if !reflect.DeepEqual(deleted.Attributes["n"], n("2")) {
 		w.Errorf("DeleteItem: got %s", show(deleted.Attributes))
 	}
 }
 
 func (w *wire) tables() {
 	w.Helper()
+	sends(w, w.c.UpdateTimeToLive, timeToLive())
 
-	_, err := w.c.UpdateTimeToLive(w.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: new(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
-	})
-	w.succeeded("UpdateTimeToLive", err)
-	described, err := w.c.DescribeTable(w.Context(), &dynamodb.DescribeTableInput{TableName: new(table)})
-	w.succeeded("DescribeTable", err)
-
-	if err == nil && (described.Table.TableStatus != types.TableStatusActive || *described.Table.ItemCount != 1 || described.Table.CreationDateTime.IsZero()) {
+	described := sends(w, w.c.DescribeTable, &dynamodb.DescribeTableInput{TableName: new(table)})
+	if described.Table.TableStatus != types.TableStatusActive || *described.Table.ItemCount != 1 || described.Table.CreationDateTime.IsZero() {
 		w.Errorf("DescribeTable: got %s", show(described.Table))
 	}
 
@@ -170,15 +152,21 @@ func (w *wire) tables() {
 	}
 }
 
+// timeToLive turns Time to Live on.
+func timeToLive() *dynamodb.UpdateTimeToLiveInput {
+	return &dynamodb.UpdateTimeToLiveInput{
+		TableName: new(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	}
+}
+
 func (w *wire) errors() {
 	w.Helper()
 
-	_, err := w.c.ListTables(w.Context(), &dynamodb.ListTablesInput{})
-	if code(err) != "UnknownOperationException" {
+	if err := errorOf(w.c.ListTables(w.Context(), &dynamodb.ListTablesInput{})); code(err) != "UnknownOperationException" {
 		w.Errorf("an operation that is not there: got %v", err)
 	}
 
-	_, err = w.c.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: new("nosuch"), Item: w.item})
+	err := errorOf(w.c.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: new("nosuch"), Item: w.item}))
 	if !isType[*types.ResourceNotFoundException](err) {
 		w.Errorf("no table: got %v", err)
 	}
