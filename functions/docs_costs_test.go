@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -59,7 +60,7 @@ func TestEffectsPageHasTheCostsThatAreMeasured(t *testing.T) {
 
 			synctest.Test(t, func(t *testing.T) {
 				measure := func(messages int) (units, requests string) {
-					db := newCosts(t)
+					db := audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("ledger", ""))
 					handler := costsHandler(t, db, row.optimistic, row.work)
 
 					if row.twice {
@@ -109,21 +110,13 @@ func put(id string) *types.Put {
 	}
 }
 
-func newCosts(t *testing.T) *idemddbtest.DB {
-	t.Helper()
-
-	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("ledger", ""))
-
-	return db
-}
-
 func costsHandler(
 	t *testing.T, db *idemddbtest.DB, optimistic bool, work func(context.Context, *idemddbtest.DB, string) error,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	t.Helper()
 
 	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{
-		UnsentIndex: "unsent", Senders: map[string]idemddb.Sender{"receipts": receipts{}},
+		UnsentIndex: "unsent", Senders: map[string]idemddb.Sender{"receipts": stand.Sender(stand.Takes)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,13 +129,6 @@ func costsHandler(
 
 	return lambdawrap.SQS(store, func(ctx context.Context, m events.SQSMessage) error { return work(ctx, db, m.MessageId) },
 		&lambdawrap.Options{Key: key, Optimistic: optimistic, Logger: slog.New(slog.DiscardHandler)})
-}
-
-// receipts is a target that accepts every message.
-type receipts struct{}
-
-func (receipts) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
-	return make([]error, len(ms))
 }
 
 func deliver(

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -321,7 +322,7 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 	}
 
 	_, first := claim("completed", &idemddb.Options{}, &idemddb.ClaimOptions{Fingerprint: "12.50"})
-	store, second := claim("failed", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": receipts{}}}, nil)
+	store, second := claim("failed", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": stand.Sender(stand.Takes)}}, nil)
 	_, third := claim("released", &idemddb.Options{}, nil)
 	claim("left", &idemddb.Options{}, nil)
 	clock.Advance(time.Second)

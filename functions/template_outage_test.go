@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -140,7 +141,7 @@ func newOutage(t *testing.T, template template, what string, lasts time.Duration
 		t.Fatal(err)
 	}
 
-	store, err := idemddb.New(o.db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{ledger.Captured: sent{}}})
+	store, err := idemddb.New(o.db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{ledger.Captured: stand.Sender(stand.Takes)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,12 +185,6 @@ func (o *outage) breakDown(what string) {
 	o.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
 		return faultIf(o.isOut() && what == accountsThrottle && part.Table == "accounts", idemddbtest.Throttle)
 	})
-}
-
-type sent struct{}
-
-func (sent) Send(_ context.Context, _ string, messages []idemddb.Message) []error {
-	return make([]error, len(messages))
 }
 
 // run sends eight payments in the course of the outage, the first at its beginning, and returns the number of dead letters. Every

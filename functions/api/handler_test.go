@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -34,7 +35,8 @@ type function struct {
 	invoke func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 }
 
-func newFunction(t *testing.T, env map[string]string) *function {
+// newFunction is the function with a caller that nobody verifies, or without one.
+func newFunction(t *testing.T, caller string) *function {
 	t.Helper()
 
 	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
@@ -48,8 +50,7 @@ func newFunction(t *testing.T, env map[string]string) *function {
 	queue := httptest.NewServer(http.NotFoundHandler()) // the record keeps the message
 	t.Cleanup(queue.Close)
 
-	setEnv(t, map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL})
-	setEnv(t, env)
+	stand.Env(t, map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "UNVERIFIED_CALLER": caller})
 
 	handler, err := wire(t.Context())
 	if err != nil {
@@ -97,7 +98,7 @@ func (f *function) post(user, key, body string) (*events.LambdaFunctionURLStream
 }
 
 func TestAPaymentIsAcceptedOnceAndPassedOn(t *testing.T) {
-	f := newFunction(t, nil)
+	f := newFunction(t, "")
 
 	const body = `{"account":"a-1","amount":1250}`
 
@@ -160,7 +161,7 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		"a body over the limit": {"AIDA1", "k", strings.Repeat(" ", maxBody+1), http.StatusRequestEntityTooLarge, "at most 8192 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, nil)
+			f := newFunction(t, "")
 
 			for range 2 {
 				got, text := f.post(test.user, test.key, test.body)
@@ -195,7 +196,7 @@ func TestAPaymentThatCannotBeStagedIsNotAccepted(t *testing.T) {
 
 // A client that runs as a role has another session after it restarts, and repeats its request in it.
 func TestSessionsOfARoleAreOneCallerAndRolesAreNot(t *testing.T) {
-	f := newFunction(t, nil)
+	f := newFunction(t, "")
 
 	const body = `{"account":"a-1","amount":1250}`
 
@@ -212,7 +213,7 @@ func TestSessionsOfARoleAreOneCallerAndRolesAreNot(t *testing.T) {
 }
 
 func TestWhereNobodyVerifiesTheCallerIsNamedByTheEnvironment(t *testing.T) {
-	f := newFunction(t, map[string]string{"UNVERIFIED_CALLER": "local"})
+	f := newFunction(t, "local")
 
 	if got, text := f.post("", "k", `{"account":"a-1","amount":1250}`); got.StatusCode != http.StatusAccepted {
 		t.Errorf("status %d: %s", got.StatusCode, text)
@@ -221,28 +222,12 @@ func TestWhereNobodyVerifiesTheCallerIsNamedByTheEnvironment(t *testing.T) {
 
 func TestWireNamesWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"TABLE_NAME", "LEDGER_TABLE", "PAYMENTS_QUEUE_URL"} {
-		setEnv(t, map[string]string{name: ""})
+		stand.Env(t, map[string]string{name: ""})
 
 		handler, err := wire(t.Context())
 		if handler != nil || err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want an error that names %s", err, name)
 		}
-	}
-}
-
-func setEnv(t *testing.T, env map[string]string) {
-	t.Helper()
-
-	for name, value := range map[string]string{
-		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_CONFIG_FILE": "none",
-		"AWS_SHARED_CREDENTIALS_FILE": "none", "TABLE_NAME": "records", "LEDGER_TABLE": "accounts",
-		"PAYMENTS_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/payments", "UNVERIFIED_CALLER": "",
-	} {
-		t.Setenv(name, value)
-	}
-
-	for name, value := range env {
-		t.Setenv(name, value)
 	}
 }
 

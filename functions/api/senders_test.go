@@ -1,21 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -25,49 +23,22 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// sender is that of the payments queue.
-type sender func(ctx context.Context, body string) error
-
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
-	answers := make([]error, len(ms))
-	for i, m := range ms {
-		answers[i] = s(ctx, m.Body)
-	}
-
-	return answers
-}
-
 // front is the API with this sender, put together as wire does it, but without a network.
 type front struct {
 	*testing.T
 	http.Handler
 
-	mu            sync.Mutex // guards what follows
-	log, measured bytes.Buffer
+	log, measured stand.Output
 }
 
-// locked writes to a buffer of front.
-type locked struct {
-	*front
-
-	to *bytes.Buffer
-}
-
-func (l locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	return l.to.Write(b)
-}
-
-func newFront(t *testing.T, target string, s sender) *front {
+func newFront(t *testing.T, target string, s stand.Sender) *front {
 	t.Helper()
 
 	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""), idemddbtest.CreateTable("accounts", ""))
 	audited.DB(t, db, nil, audit.Options{})
 
 	f := &front{T: t}
-	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")
+	metrics := lambdawrap.NewMetrics(&f.measured, "Payments")
 
 	store, err := idemddb.New(db, "records", "api", &idemddb.Options{
 		Observe: metrics.Observe, Senders: map[string]idemddb.Sender{target: s},
@@ -79,7 +50,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	a := &api{table: "accounts"}
 	f.Handler = metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
 		Caller: func(*http.Request) (string, error) { return "somebody", nil }, Required: true, Optimistic: true,
-		Logger: slog.New(slog.NewJSONHandler(locked{f, &f.log}, nil)),
+		Logger: slog.New(slog.NewJSONHandler(&f.log, nil)),
 	}))
 
 	return f
@@ -96,23 +67,6 @@ func (f *front) post(key string) int {
 	return recorder.Code
 }
 
-// metric is the sum of a metric.
-func (f *front) metric(name string) (sum float64) {
-	f.Helper()
-
-	for line := range strings.Lines(f.measured.String()) {
-		var members map[string]any
-		if err := json.Unmarshal([]byte(line), &members); err != nil {
-			f.Fatal(err)
-		}
-
-		n, _ := members[name].(float64)
-		sum += n
-	}
-
-	return sum
-}
-
 func TestAFailingQueueHasALineAndAMetricForEachPayment(t *testing.T) {
 	t.Parallel()
 
@@ -125,9 +79,9 @@ func TestAFailingQueueHasALineAndAMetricForEachPayment(t *testing.T) {
 		}
 	}
 
-	lines := slices.Collect(strings.Lines(f.log.String()))
-	if len(lines) != 3 || f.metric("Unsent") != 3 {
-		t.Errorf("%d lines, Unsent %v, want 3:\n%s", len(lines), f.metric("Unsent"), f.log.String())
+	lines := f.log.Lines()
+	if len(lines) != 3 || f.measured.Sum(t, "Unsent") != 3 {
+		t.Errorf("%d lines, Unsent %v, want 3:\n%s", len(lines), f.measured.Sum(t, "Unsent"), &f.log)
 	}
 
 	for i, line := range lines {
@@ -163,6 +117,7 @@ func TestAQueueThatIsSlowOnceGetsTheOtherPayments(t *testing.T) {
 		var all sync.WaitGroup
 
 		all.Go(func() { f.post("slow") })
+		synctest.Wait() // its message leaves alone
 
 		for client := range 4 {
 			all.Go(func() {
@@ -175,7 +130,7 @@ func TestAQueueThatIsSlowOnceGetsTheOtherPayments(t *testing.T) {
 
 		all.Wait()
 
-		if got := f.metric("Unsent"); got != 1 {
+		if got := f.measured.Sum(t, "Unsent"); got != 1 {
 			t.Errorf("%v of 401 messages are left, want the one that was slow", got)
 		}
 	})
@@ -185,19 +140,17 @@ func TestAQueueThatIsSlowOnceGetsTheOtherPayments(t *testing.T) {
 func TestATargetThatHasNoEntryIsAnErrorOfTheRequest(t *testing.T) {
 	t.Parallel()
 
-	f := newFront(t, "payment", func(context.Context, string) error { return nil })
+	f := newFront(t, "payment", stand.Takes)
 
 	if status := f.post("k"); status != http.StatusInternalServerError {
 		t.Errorf("status %d", status)
 	}
 
-	for _, want := range []string{`"level":"ERROR"`, `Message.To: \"payments\" is no entry of Options.Senders`} {
-		if !strings.Contains(f.log.String(), want) {
-			t.Errorf("the log lacks %s: %s", want, f.log.String())
-		}
+	if lines := f.log.Lines(`"level":"ERROR"`, `Message.To: \"payments\" is no entry of Options.Senders`); len(lines) != 1 {
+		t.Errorf("%d lines:\n%s", len(lines), &f.log)
 	}
 
-	if got := f.metric("NotDone"); got != 1 {
+	if got := f.measured.Sum(t, "NotDone"); got != 1 {
 		t.Errorf("Failures is %v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
@@ -113,8 +114,9 @@ func (s *stream) look(key string) operate.View {
 func (s *stream) deliver() {
 	s.Helper()
 
-	answer := bank{outbox.ErrPermanent}
-	sending := s.worker(&idemddb.Options{Senders: map[string]idemddb.Sender{"bank": &answer}})
+	answer := outbox.ErrPermanent
+	bank := stand.Sender(func(context.Context, string) error { return answer })
+	sending := s.worker(&idemddb.Options{Senders: map[string]idemddb.Sender{"bank": bank}})
 	sweep := func() {
 		s.Helper()
 		<-time.After(2 * time.Minute)
@@ -123,7 +125,7 @@ func (s *stream) deliver() {
 	}
 	sweep()
 
-	answer.err = nil
+	answer = nil
 	records, err := operate.New(sending, s.db)
 	s.must(err)
 
@@ -131,17 +133,6 @@ func (s *stream) deliver() {
 	s.must(err)
 	s.commit("sent", message)
 	sweep()
-}
-
-type bank struct{ err error }
-
-func (b *bank) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
-	errs := make([]error, len(ms))
-	for i := range errs {
-		errs[i] = b.err
-	}
-
-	return errs
 }
 
 // end lets records pass their end, and makes some of them anew. Time to Live deletes the others.

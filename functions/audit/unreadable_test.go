@@ -15,67 +15,49 @@ import (
 func TestARecordThatCannotBeReadIsToldAndStopsNothing(t *testing.T) {
 	t.Parallel()
 
+	type record = map[string]any
+
 	for name, c := range map[string]struct {
-		spoil func(r map[string]any) any // the record, as a stream of DynamoDB has it
-		want  string                     // in the line
+		spoil   func(r, change record) // a record as a stream of DynamoDB has it; nil: it is another one
+		another any
+		want    string // in the line
 	}{
-		"no item before or after": {func(r map[string]any) any {
-			delete(r["dynamodb"].(map[string]any), "NewImage")
-
-			return r
-		}, `of the kind "INSERT", has an item before the change: false, and after it: false`},
-		"an empty item": {func(r map[string]any) any {
-			r["dynamodb"].(map[string]any)["NewImage"] = map[string]any{}
-
-			return r
-		}, `after it: false`},
-		"another view type": {func(r map[string]any) any {
-			r["dynamodb"].(map[string]any)["StreamViewType"] = "NEW_IMAGE"
-
-			return r
-		}, `view type is "NEW_IMAGE": disable the stream, and then set it to NEW_AND_OLD_IMAGES`},
-		"another kind": {func(r map[string]any) any {
-			r["eventName"] = "MOVE"
-
-			return r
-		}, `of the kind "MOVE"`},
-		"another kind, without an item": {func(r map[string]any) any {
-			r["eventName"] = "MOVE"
-			delete(r["dynamodb"].(map[string]any), "NewImage")
-
-			return r
-		}, `of the kind "MOVE"`},
-		"a changed item without the item before": {func(r map[string]any) any {
-			r["eventName"] = "MODIFY"
-
-			return r
-		}, `has an item before the change: false, and after it: true`},
-		"an attribute of a new type": {func(r map[string]any) any {
-			r["dynamodb"].(map[string]any)["NewImage"].(map[string]any)["pk"] = map[string]any{"Z": 1}
-
-			return r
-		}, "the record is malformed"},
-		"no change": {func(r map[string]any) any {
-			delete(r, "dynamodb")
-
-			return r
-		}, `view type is ""`},
-		"a field of another type": {func(r map[string]any) any {
-			r["eventName"] = 7
-
-			return r
-		}, "the record is malformed"},
-		"a number":         {func(map[string]any) any { return 7 }, "the record is malformed"},
-		"nothing":          {func(map[string]any) any { return nil }, `view type is ""`},
-		"a message of SQS": {func(map[string]any) any { return map[string]any{"messageId": "m", "body": "{}"} }, `view type is ""`},
+		"no item before or after": {
+			func(_, change record) { delete(change, "NewImage") }, nil, `of the kind "INSERT", has an item before the change: false, and after it: false`,
+		},
+		"an empty item": {func(_, change record) { change["NewImage"] = record{} }, nil, `after it: false`},
+		"another view type": {
+			func(_, change record) { change["StreamViewType"] = "NEW_IMAGE" }, nil,
+			`view type is "NEW_IMAGE": disable the stream, and then set it to NEW_AND_OLD_IMAGES`,
+		},
+		"another kind":                  {func(r, _ record) { r["eventName"] = "MOVE" }, nil, `of the kind "MOVE"`},
+		"another kind, without an item": {func(r, change record) { r["eventName"] = "MOVE"; delete(change, "NewImage") }, nil, `of the kind "MOVE"`},
+		"a changed item without the item before": {
+			func(r, _ record) { r["eventName"] = "MODIFY" }, nil, `has an item before the change: false, and after it: true`,
+		},
+		"an attribute of a new type": {
+			func(_, change record) { change["NewImage"].(record)["pk"] = record{"Z": 1} }, nil, "the record is malformed",
+		},
+		"no change":               {func(r, _ record) { delete(r, "dynamodb") }, nil, `view type is ""`},
+		"a field of another type": {func(r, _ record) { r["eventName"] = 7 }, nil, "the record is malformed"},
+		"a number":                {nil, 7, "the record is malformed"},
+		"nothing":                 {nil, nil, `view type is ""`},
+		"a message of SQS":        {nil, record{"messageId": "m", "body": "{}"}, `view type is ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newStream(t, audit.Options{})
 				s.complete("p-8")
-				good := s.generic(s.changes[0])
-				metrics, lines := s.send(map[string]any{"Records": []any{c.spoil(s.generic(s.changes[0])), good}})
+
+				spoiled := c.another
+				if c.spoil != nil {
+					r := s.generic(s.changes[0])
+					c.spoil(r, r["dynamodb"].(record))
+					spoiled = r
+				}
+
+				metrics, lines := s.send(record{"Records": []any{spoiled, s.generic(s.changes[0])}})
 
 				if diff := cmp.Diff(map[string]int{judged: 1, unreadable: 1}, metrics); diff != "" {
 					t.Errorf("metrics (-want +got):\n%s", diff)
@@ -90,8 +72,7 @@ func TestARecordThatCannotBeReadIsToldAndStopsNothing(t *testing.T) {
 					t.Errorf("the line is %v, want %q in it, and not the key", lines[0], c.want)
 				}
 
-				isNamed := lines[0]["eventId"] == "1"
-				if spoiled, isRecord := c.spoil(s.generic(s.changes[0])).(map[string]any); isNamed != (isRecord && spoiled["eventID"] != nil) {
+				if isNamed := lines[0]["eventId"] == "1"; isNamed != (c.spoil != nil) {
 					t.Errorf("the line names the event %v", lines[0]["eventId"])
 				}
 			})

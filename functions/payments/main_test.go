@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -39,7 +40,7 @@ func TestWireRunsAPayment(t *testing.T) {
 	}))
 	defer queue.Close()
 
-	setEnv(t, map[string]string{
+	stand.Env(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "PAUSE_MS": "1", "AWS_CA_BUNDLE": certificate(t),
 	})
 
@@ -101,7 +102,7 @@ func TestWireNamesWhatIsMissing(t *testing.T) {
 		"a pause beyond reason":         {map[string]string{"PAUSE_MS": "9223372036854775807"}, []string{"PAUSE_MS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			setEnv(t, test.env)
+			stand.Env(t, test.env)
 
 			handler, err := wire(t.Context())
 			if handler != nil || err == nil {
@@ -119,7 +120,7 @@ func TestWireNamesWhatIsMissing(t *testing.T) {
 
 func TestWorkersAreFromOneToTheLargestBatch(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "1": 1, "10000": 10_000} {
-		setEnv(t, map[string]string{"WORKERS": text})
+		stand.Env(t, map[string]string{"WORKERS": text})
 
 		if env, err := ledger.ReadEnv(); err != nil || env.Workers != want {
 			t.Errorf("WORKERS=%s: got %d, %v; want %d", text, env.Workers, err, want)
@@ -142,20 +143,4 @@ func certificate(t *testing.T) string {
 	}
 
 	return file
-}
-
-func setEnv(t *testing.T, env map[string]string) {
-	t.Helper()
-
-	for name, value := range map[string]string{
-		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_CONFIG_FILE": "none",
-		"AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "", "TABLE_NAME": "records", "LEDGER_TABLE": "accounts", "PAUSE_MS": "", "WORKERS": "",
-		"CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
-	} {
-		t.Setenv(name, value)
-	}
-
-	for name, value := range env {
-		t.Setenv(name, value)
-	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -328,7 +329,7 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 
 	dynamo, queue := e.serve(e.db.Handler()), e.serve(http.HandlerFunc(e.send))
 
-	setEnv(t, map[string]string{
+	stand.Env(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "WORKERS": strconv.Itoa(size),
 		"CAPTURED_QUEUE_URL": queue.URL + "/1/captured",
 	})

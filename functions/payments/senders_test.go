@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -71,23 +71,8 @@ type payments struct {
 	handle        func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	announcements *queue
 
-	mu            sync.Mutex // guards what follows
-	log, measured bytes.Buffer
-	made          int
-}
-
-// locked writes to a buffer of payments.
-type locked struct {
-	*payments
-
-	to *bytes.Buffer
-}
-
-func (l locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	return l.to.Write(b)
+	log, measured stand.Output
+	made          atomic.Int64
 }
 
 func newPayments(t *testing.T, target string, answer func(context.Context, string) error) *payments {
@@ -97,7 +82,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	p := &payments{T: t, db: db, announcements: &queue{answer: answer, sent: map[string]int{}}}
 	audited.DB(t, p.db, nil, audit.Options{})
 
-	metrics := lambdawrap.NewMetrics(locked{p, &p.measured}, "Payments")
+	metrics := lambdawrap.NewMetrics(&p.measured, "Payments")
 
 	store, err := idemddb.New(p.db, "records", "payments", &idemddb.Options{Observe: metrics.Observe, Senders: map[string]idemddb.Sender{
 		target: outbox.SQS(p.announcements, "https://sqs.eu-west-1.amazonaws.com/111122223333/captured"),
@@ -112,7 +97,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	}
 
 	opts := accounts.Options()
-	opts.Logger = slog.New(slog.NewJSONHandler(locked{p, &p.log}, nil))
+	opts.Logger = slog.New(slog.NewJSONHandler(&p.log, nil))
 	p.handle = lambdawrap.Measure(metrics, lambdawrap.SQS(store, accounts.Pay, opts))
 
 	return p
@@ -141,39 +126,6 @@ func (p *payments) payAll(account string, ids ...string) bool {
 	return len(got.BatchItemFailures) == 0
 }
 
-// lines are those of the log that have these words.
-func (p *payments) lines(words ...string) (found []string) {
-	for line := range strings.Lines(p.log.String()) {
-		has := true
-		for _, word := range words {
-			has = has && strings.Contains(line, word)
-		}
-
-		if has {
-			found = append(found, line)
-		}
-	}
-
-	return found
-}
-
-// metric is the sum of a metric.
-func (p *payments) metric(name string) (sum float64) {
-	p.Helper()
-
-	for line := range strings.Lines(p.measured.String()) {
-		var members map[string]any
-		if err := json.Unmarshal([]byte(line), &members); err != nil {
-			p.Fatal(err)
-		}
-
-		n, _ := members[name].(float64)
-		sum += n
-	}
-
-	return sum
-}
-
 var errDown = errors.New("the queue is down")
 
 // The payment is made and stays done. Its announcement is in its record, for the relay, and the function says so.
@@ -188,13 +140,13 @@ func TestAFailingQueueHasALineAndAMetricForEachAnnouncement(t *testing.T) {
 			}
 
 			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), record.KeyHash(fmt.Sprint("p-", i))}
-			if lines := p.lines(want...); len(lines) != 1 {
-				t.Errorf("%d lines with %q:\n%s", len(lines), want, p.log.String())
+			if lines := p.log.Lines(want...); len(lines) != 1 {
+				t.Errorf("%d lines with %q:\n%s", len(lines), want, &p.log)
 			}
 		}
 
-		if got := p.metric("Unsent"); got != 3 || strings.Contains(p.log.String(), "amount") {
-			t.Errorf("Unsent is %v, want 3; the log is\n%s", got, p.log.String())
+		if got := p.measured.Sum(t, "Unsent"); got != 3 || strings.Contains(p.log.String(), "amount") {
+			t.Errorf("Unsent is %v, want 3; the log is\n%s", got, &p.log)
 		}
 
 		for _, record := range p.db.Items("records") {
@@ -228,7 +180,7 @@ func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 		for range 4 { // other invocations of the process
 			all.Go(func() {
 				for range 100 {
-					p.pay(fmt.Sprint("p-", p.next()))
+					p.pay(fmt.Sprint("p-", p.made.Add(1)))
 					<-time.After(50 * time.Millisecond)
 				}
 			})
@@ -239,8 +191,8 @@ func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 		// The queue may have taken those of the request that hangs which stand before the slow one in it: nobody knows, so they are left,
 		// too.
 		sent := len(p.announcements.sent)
-		if got := p.metric("Unsent"); got < 1 || got > 10 || sent < 401-int(got) || sent > 400 {
-			t.Errorf("%v unsent and %d sent, want at most one request of ten unsent of 401:\n%s", got, sent, p.log.String())
+		if got := p.measured.Sum(t, "Unsent"); got < 1 || got > 10 || sent < 401-int(got) || sent > 400 {
+			t.Errorf("%v unsent and %d sent, want at most one request of ten unsent of 401:\n%s", got, sent, &p.log)
 		}
 	})
 }
@@ -253,23 +205,13 @@ func TestABatchOfTenIsAnnouncedByOneRequest(t *testing.T) {
 
 		var ids []string
 		for range 10 {
-			ids = append(ids, fmt.Sprint("p-", p.next()))
+			ids = append(ids, fmt.Sprint("p-", p.made.Add(1)))
 		}
 
 		if !p.payAll("", ids...) || len(p.announcements.sent) != 10 || p.announcements.requests != 1 {
 			t.Errorf("%d payments were announced by %d requests", len(p.announcements.sent), p.announcements.requests)
 		}
 	})
-}
-
-// next numbers the payments.
-func (p *payments) next() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	p.made++
-
-	return p.made
 }
 
 // The name of a target with a typing error is an error of each payment: none is made and then never announced.
@@ -282,8 +224,8 @@ func TestATargetThatHasNoEntryIsAnErrorOfThePayment(t *testing.T) {
 		t.Error("the payment is done")
 	}
 
-	if lines := p.lines(`"level":"ERROR"`, `message 0: Message.To: \"payment.captured\" is no entry of Options.Senders`); len(lines) != 1 {
-		t.Errorf("%d lines:\n%s", len(lines), p.log.String())
+	if lines := p.log.Lines(`"level":"ERROR"`, `message 0: Message.To: \"payment.captured\" is no entry of Options.Senders`); len(lines) != 1 {
+		t.Errorf("%d lines:\n%s", len(lines), &p.log)
 	}
 
 	if items := p.db.Items("accounts"); len(items) != 0 {

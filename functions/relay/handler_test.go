@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -127,7 +127,9 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 		db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 		audited.DB(t, db, nil, audit.Options{})
 
-		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"captured": hanging{}}})
+		hangs := stand.Sender(func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
+
+		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"captured": hangs}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,15 +161,6 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 			t.Errorf("handle left %v before the deadline: %v", left, err)
 		}
 	})
-}
-
-// hanging is a target that does not answer.
-type hanging struct{}
-
-func (hanging) Send(ctx context.Context, _ string, messages []idemddb.Message) []error {
-	<-ctx.Done()
-
-	return slices.Repeat([]error{ctx.Err()}, len(messages))
 }
 
 // Each sweep waits for the other to begin.
@@ -249,13 +242,7 @@ func TestShortenKeepsTheFirstErrors(t *testing.T) {
 // It sets the environment, so it does not run in parallel.
 func TestWireNamesWhatIsMissing(t *testing.T) {
 	for _, missing := range []string{"TABLE_NAME", "CAPTURED_QUEUE_URL", "PAYMENTS_QUEUE_URL", ""} {
-		for name, value := range map[string]string{
-			"AWS_REGION": "eu-west-1", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "",
-			"TABLE_NAME": "records", "CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
-			"PAYMENTS_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/payments",
-		} {
-			t.Setenv(name, value)
-		}
+		stand.Env(t, nil)
 
 		if missing != "" {
 			t.Setenv(missing, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/functions/internal/stand"
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -20,18 +21,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
-
-// sender is that of one target.
-type sender func(ctx context.Context, body string) error
-
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
-	answers := make([]error, len(ms))
-	for i, m := range ms {
-		answers[i] = s(ctx, m.Body)
-	}
-
-	return answers
-}
 
 // unsent is a relay with these senders, and a table with two announcements that are not sent.
 type unsent struct {
@@ -121,10 +110,10 @@ func TestEachSweepSaysWhatItCannotSend(t *testing.T) {
 		want    string
 	}{
 		"the queue is down": {
-			map[string]idemddb.Sender{ledger.Captured: sender(func(context.Context, string) error { return errors.New("the queue is down") })},
+			map[string]idemddb.Sender{ledger.Captured: stand.Sender(func(context.Context, string) error { return errors.New("the queue is down") })},
 			"the queue is down",
 		},
-		"no entry names the target":   {map[string]idemddb.Sender{ledger.Accepted: sender(takes)}, "this process has no sender for the target"},
+		"no entry names the target":   {map[string]idemddb.Sender{ledger.Accepted: stand.Sender(stand.Takes)}, "this process has no sender for the target"},
 		"the entry has no Sender":     {map[string]idemddb.Sender{ledger.Captured: nil}, "this process has no sender for the target"},
 		"there are no Senders at all": {nil, "this process has no sender for the target"},
 	} {
@@ -147,7 +136,7 @@ func TestEachSweepSaysWhatItCannotSend(t *testing.T) {
 				}
 
 				u.relay.sweep = func(ctx context.Context) (outbox.Report, error) {
-					mended := u.store(&idemddb.Options{UnsentIndex: "unsent", Senders: map[string]idemddb.Sender{ledger.Captured: sender(takes)}})
+					mended := u.store(&idemddb.Options{UnsentIndex: "unsent", Senders: map[string]idemddb.Sender{ledger.Captured: stand.Sender(stand.Takes)}})
 
 					return outbox.Sweep(ctx, mended, u.db)
 				}
@@ -163,7 +152,7 @@ func TestEachSweepSaysWhatItCannotSend(t *testing.T) {
 func TestAMessageThatIsParkedHasALineWithItsCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnsent(t, map[string]idemddb.Sender{ledger.Captured: sender(func(context.Context, string) error {
+		u := newUnsent(t, map[string]idemddb.Sender{ledger.Captured: stand.Sender(func(context.Context, string) error {
 			return fmt.Errorf("%w: there is no such queue", outbox.ErrPermanent)
 		})})
 
@@ -185,15 +174,13 @@ func TestAMessageThatIsParkedHasALineWithItsCause(t *testing.T) {
 	})
 }
 
-func takes(context.Context, string) error { return nil }
-
 // The message that was slow is the next sweep's, and so are those behind it: a sweep sends one record after the other, and cannot
 // know that the queue answers others.
 func TestAQueueThatIsSlowOnceGetsTheRestWithTheNextSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := true
-		u := newUnsent(t, map[string]idemddb.Sender{ledger.Captured: sender(func(ctx context.Context, _ string) error {
+		u := newUnsent(t, map[string]idemddb.Sender{ledger.Captured: stand.Sender(func(ctx context.Context, _ string) error {
 			if slow {
 				slow = false
 
