@@ -2,8 +2,6 @@ package functions_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,19 +82,6 @@ func TestTemplateAuditsTheStreamOfTheRecords(t *testing.T) {
 
 	template := readTemplate(t)
 	auditor := template.functions["Auditor"]
-
-	if _, err := os.Stat(filepath.Join("..", auditor.CodeURI, "main.go")); err != nil || auditor.CodeURI != "functions/audit/" {
-		t.Errorf("CodeUri %s: %v", auditor.CodeURI, err)
-	}
-
-	got := []string{
-		auditor.Runtime, auditor.Handler, auditor.Role, auditor.Tracing, auditor.LoggingConfig.LogFormat, auditor.LoggingConfig.LogGroup,
-		auditor.LoggingConfig.ApplicationLogLevel,
-	}
-	if diff := cmp.Diff([]string{"provided.al2023", "bootstrap", "AuditorRole.Arn", "Tracing", "JSON", "AuditorLogs", "INFO"}, got); diff != "" {
-		t.Errorf("function (-want +got):\n%s", diff)
-	}
-
 	event := auditor.Events["FromRecords"]
 	p := event.Properties
 
