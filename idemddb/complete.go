@@ -165,89 +165,34 @@ func (c *Claim) cacheRecord(done *record.Stored) {
 	c.store.cacheRecord(c.held.Partition, done)
 }
 
-// Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept
-// as that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
-// `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
-//
-// Release returns only the error of its own write, and nil if that write succeeded, whatever cause is. Work that failed is
-// reported by `return errors.Join(err, claim.Release(ctx, err))`.
-//
-// Errors: ErrFenced (another worker has the key, or its record is gone). After any other error the claim ends with its lease.
-func (c *Claim) Release(ctx context.Context, cause error) error {
-	c.mustExist()
+// doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text
+// before it, and says that the work is done. An error that is joined with the answer is a failure of the work.
+func (c *Claim) doneBy(err error) bool {
+	answer := c.ownCompletion().answer
 
-	return c.release(ctx, cause, false)
-}
-
-// release sends the release. With anew it does so also after a completion whose outcome is not known.
-func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
-	var text *string
-	if cause != nil {
-		text = new(record.CauseOf(cause))
+	for err != nil && err != answer { //nolint:errorlint // errors.Is also looks at what is joined
+		err = errors.Unwrap(err)
 	}
 
-	return c.settle(ctx, settlement{write: &releasing{claim: c, cause: text}, kind: KindReleased, cause: cause, anew: anew})
+	return err != nil && isDone(err)
 }
 
-// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover,
-// so is the next one. It is for wrappers.
-func (c *Claim) ReleaseUnused(ctx context.Context) error {
-	c.mustExist()
-
-	return c.settle(ctx, settlement{write: &releasing{claim: c, isUnused: true}, kind: KindReleased})
-}
-
-// Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of
-// cause (its first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being
-// written. Like Release, Fail returns only its own error.
-//
-// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any
-// other error the outcome is unknown, and it is safe to call Fail again.
-func (c *Claim) Fail(ctx context.Context, cause error) error {
-	c.mustExist()
-
-	if cause == nil {
-		cause = errors.New("no cause given")
+// completeAgain returns the answer to the work's own completion. If that is perhaps not recorded, it is sent once more before:
+// the work may have had less time for it than its settlement has.
+func (c *Claim) completeAgain(ctx context.Context) error {
+	own := c.ownCompletion()
+	if !errors.Is(own.answer, ErrUnrecorded) {
+		return own.answer
 	}
 
-	return c.settle(ctx, settlement{write: &failing{c, record.CauseOf(cause)}, kind: KindFailed, cause: cause})
+	return c.complete(ctx, own.result, own.value, own.omitted)
 }
 
-// releasing is a release.
-type releasing struct {
-	claim    *Claim
-	cause    *string // nil for none
-	isUnused bool    // the work never began
-}
+func (c *Claim) ownCompletion() ownCompletion {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 
-func (w *releasing) build() protocol.Write {
-	if w.isUnused {
-		return w.claim.store.records.Return(&w.claim.held)
-	}
-
-	return w.claim.store.records.Release(&w.claim.held, w.cause)
-}
-
-// matches reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the
-// next claim found the key released. That claim found a lease of 0, or of -1 if this claim was a takeover whose work never began.
-// If further claims followed, the record no longer shows what the first of them found.
-func (w *releasing) matches(_ context.Context, f *protocol.Fenced) bool {
-	return f.IsUnknown && f.Found != nil && *f.Found.Fence == w.claim.held.Fence+1 && f.Found.Previous <= 0
-}
-
-// failing is the end of a key for good.
-type failing struct {
-	claim *Claim
-	cause string
-}
-
-func (w *failing) build() protocol.Write {
-	return w.claim.store.records.Fail(&w.claim.held, w.cause, w.claim.store.opts.Now())
-}
-
-// matches reports whether the record for which a failure was refused is as an earlier try of the claim left it.
-func (w *failing) matches(_ context.Context, f *protocol.Fenced) bool {
-	return w.claim.held.Matches(f.Found) && f.Found.State == record.Failed
+	return c.own
 }
 
 // settlementWrite is the write of a settlement.

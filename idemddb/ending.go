@@ -3,8 +3,6 @@ package idemddb
 import (
 	"cmp"
 	"errors"
-
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
@@ -44,28 +42,4 @@ func notBegun(rec *Record, err error) Ending {
 	default:
 		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}
 	}
-}
-
-// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its
-// record is the answer, unless messages of it must be sent first.
-func endingOfFailure(cause, err error) Ending {
-	e := Ending{Kind: KindReleased, Err: cause}
-	if panicerror.IsPermanent(cause) {
-		e.Kind = KindFailed
-	}
-
-	if err == nil {
-		return e
-	}
-
-	e.Err = errors.Join(cause, err)
-
-	if fenced, ok := errors.AsType[*FencedError](err); !ok {
-		e.Unknown = true
-	} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {
-		e.Record = fenced.other()
-		e.Done = e.Record != nil
-	}
-
-	return e
 }

@@ -9,10 +9,12 @@
 //  2. Together. While a flight is under way, a write waits until none is, until a flight is full, or for a third of T, whichever
 //     comes first. At most eight flights are under way. A flight that takes longer than 100 ms is neither waited for nor counted.
 //     A flight takes the oldest write of each group in turn, so that a group with many writes does not keep another one waiting.
-//     What a group announces delays the writes of that group only: claims that are announced by at most 10 ms, and writes while
-//     other members of the group are at work by at most 0.2 ms. An urgent extension waits for none of them.
+//     What a group announces delays the writes of that group only: claims that are announced by at most 10 ms, writes while
+//     other members of the group are at work by at most 0.2 ms, and a transaction with Joint.Hold by at most that long, until
+//     the group is flushed. An urgent extension waits for none of them.
 //  3. A write belongs to itself. If its answer is "not now", it waits its own pause and takes whichever flight leaves then. The
-//     others have their answers at once.
+//     others have their answers at once. After three flights that DynamoDB has answered for others and not for it, it travels
+//     alone.
 //  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end
 //     comes or whose caller leaves is in no flight from then on.
 //  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once; an item that writes only add

@@ -23,7 +23,8 @@
 //  6. Time. Nothing starts with less time left than a handler needs. Then all that waits has NO TIME.
 //  7. Trouble. A finished effect whose record was refused once, or is not written after 100 ms, is in trouble, and occupies a
 //     worker until it is settled. The first one is exempt, so that one bad key does not stop a batch with one worker. While
-//     records are refused and none is written, every finished effect counts as one in trouble.
+//     records are refused and none is written, every finished effect counts as one in trouble. While 100 finished effects are
+//     not settled, no handler starts.
 //  8. Overdue. A handler is overdue when its time-out and a grace are over. When as many are overdue as there are workers,
 //     nothing more starts. When nothing but overdue handlers is at work, they are LATE.
 //  9. Stop. With StopAtFailure, nothing starts after the first handler that has failed, or message that has failed without one.

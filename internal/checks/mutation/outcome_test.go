@@ -63,7 +63,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
-		file: "idemddb/ending.go",
+		file: "idemddb/release.go",
 		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if !errors.Is(err, ErrUnsent) {`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",

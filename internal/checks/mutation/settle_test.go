@@ -11,7 +11,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "work that failed after its own completion, which is not known to be written, counts as done",
-		file: "idemddb/work.go",
+		file: "idemddb/complete.go",
 		old: `		err = errors.Unwrap(err)
 	}
 
@@ -26,21 +26,21 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a completion by the work itself that had no answer is not sent again when there is more time",
-		file: "idemddb/work.go",
+		file: "idemddb/complete.go",
 		old:  `if !errors.Is(own.answer, ErrUnrecorded) {`,
 		new:  `if own.answer != nil {`,
 		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",
 	},
 	{
 		why:  "failed work is done although another worker's messages are unsent",
-		file: "idemddb/ending.go",
+		file: "idemddb/release.go",
 		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if e.Kind = KindFenced; e.Kind != "" {`,
 		pkg:  "idemddb", run: "TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent",
 	},
 	{
 		why:  "a transaction that was applied late is done although its messages are unsent",
-		file: "idemddb/work.go",
+		file: "idemddb/release.go",
 		old:  `case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim`,
 		new:  `case errors.Is(err, ErrUnsent) && c == nil:`,
 		pkg:  "idemddb", run: "TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent",
@@ -54,7 +54,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "the value of fn that failed is returned although another worker has completed the key",
-		file: "idemddb/ending.go",
+		file: "idemddb/release.go",
 		old: `	} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {
 		e.Record = fenced.other()`,
 		new: `	} else if e.Kind = KindFenced; fenced == nil {

@@ -268,7 +268,7 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "work that fails for good runs again at the next call of Do",
-		file: "idemddb/work.go",
+		file: "idemddb/release.go",
 		old: `	if panicerror.IsPermanent(cause) {
 		return c.Fail(ctx, cause)
 	}`,
