@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -102,30 +101,6 @@ func TestAdditionsToOneItemCountAsOne(t *testing.T) {
 	})
 }
 
-// What is staged is copied: the caller may use it again.
-func TestStagedAdditionsAreCopies(t *testing.T) {
-	t.Parallel()
-
-	s, db := newStore(t, nil)
-	begun := beginWork(t, s, "k", nil)
-	a := plus("a", "1")
-	a.Requires, a.Unless = []string{"pk"}, []string{"closed"}
-
-	before := plus("a", "0")
-	_, err := s.Commit(t.Context(), "before", nil, nil, plusAll(before))
-	must(t, err)
-
-	must(t, idemddb.Stage(begun.Context(t.Context()), plusAll(a)))
-
-	n, _ := a.Values["n"].(*types.AttributeValueMemberN)
-	n.Value, a.Requires[0], a.Unless[0] = "7", "other", "pk"
-
-	clear(a.Values)
-	clear(a.Key)
-	must(t, begun.Settle(t.Context(), nil, nil).Err)
-	happened(t, db, "a", 1)
-}
-
 // The position of an addition is behind that of all items, whichever call of Stage they came by.
 func TestEachEffectHasTheRefusedOfItsOwnCallOfStage(t *testing.T) {
 	t.Parallel()
@@ -178,25 +153,13 @@ func TestEachEffectHasTheRefusedOfItsOwnCallOfStage(t *testing.T) {
 	}
 }
 
-func TestAdditionsAreWrittenWithoutRecordsToo(t *testing.T) {
-	t.Setenv("IDEMDDB_DISABLED", "1")
-
-	s, db := newStore(t, nil)
-	begun := beginWork(t, s, "k", nil)
-	must(t, idemddb.Stage(begun.Context(t.Context()), plusAll(plus("a", "3"), plus("a", "4"))))
-	must(t, begun.Settle(t.Context(), nil, nil).Err)
-	happened(t, db, "a", 7)
-}
-
 // Of the additions that would share a transaction, that of a caller who leaves is not in the sum.
 func TestTheNumberOfACallerWhoLeavesLeavesTheSum(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
-		impatient, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		impatient := within(f, time.Second)
 		waits := []func() (*idemddb.Record, error){
 			f.batch.Commit(impatient, "0", nil, nil, plusAll(plus("a", "1"))),
 			f.batch.Commit(f.Context(), "1", nil, nil, plusAll(plus("a", "2"))),

@@ -237,9 +237,7 @@ func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t 
 		})
 		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
 
-		ctx, cancel := context.WithTimeout(f.Context(), 90*time.Millisecond)
-		defer cancel()
-
+		ctx := within(f, 90*time.Millisecond)
 		f.takes(90*time.Millisecond, func() { claimIn(ctx, f.batch, numbered(3), false) })
 
 		if !ended.Load() || requests.Load() != 2 {

@@ -271,9 +271,7 @@ func TestAClaimCanBeSettledWhileOthersHaveNoAnswer(t *testing.T) {
 		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
 		f.db.Intercept(forKey("1", idemddbtest.Throttle))
 
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		ctx := within(f, time.Second)
 		var all sync.WaitGroup
 
 		f.batch.Expect(3)

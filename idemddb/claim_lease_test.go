@@ -88,10 +88,7 @@ func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *id
 	f.existing("k")
 	f.db.Intercept(faultUntil(outage, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
-	c, rec, err := claimKey(f.Context(), "k", nil)
-	if c == nil {
-		f.Fatal("no claim:", rec, err)
-	}
+	c := granted(f)(claimKey(f.Context(), "k", nil))
 
 	return c
 }
@@ -168,9 +165,7 @@ func TestAClaimThatIsOverAtOnceIsNotReturned(t *testing.T) {
 	t.Parallel()
 
 	bubble(t, nil, func(f *fixture) {
-		ctx, cancel := context.WithTimeout(f.Context(), 500*time.Microsecond)
-		defer cancel()
-
+		ctx := within(f, 500*time.Microsecond)
 		if c, _, err := f.store.Claim(ctx, "key", nil); c != nil || err == nil {
 			f.Errorf("claim %v, error %v", c, err)
 		}

@@ -120,10 +120,7 @@ func TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost(t *testing.T) 
 		must(f, claim(f, f.store, "k").ReleaseUnused(f.Context()))
 		f.db.Inject(idemddbtest.ServerErrorApplied)
 
-		c, rec, err := claimKey(f.Context(), "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
+		c := granted(f)(claimKey(f.Context(), "k", nil))
 
 		if !c.Takeover() || c.Attempt() != 2 {
 			f.Errorf("takeover %t, attempt %d, want a takeover and attempt 2", c.Takeover(), c.Attempt())

@@ -78,10 +78,7 @@ func TestEachTryOfAClaimHasThePresentTime(t *testing.T) {
 	eachWay(t, nil, func(f *fixture, claimKey claimer) {
 		f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
-		c, rec, err := claimKey(f.Context(), "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
+		c := granted(f)(claimKey(f.Context(), "k", nil))
 
 		if left := time.Until(f.lease("k")); left > 30*time.Second || left <= 30*time.Second-time.Millisecond || !c.Deadline().Equal(f.lease("k")) {
 			f.Errorf("%v of the lease left, deadline %v, want 30s", left, c.Deadline())
@@ -118,10 +115,7 @@ func TestAnEmptyAnswerToAClaimProvesNothing(t *testing.T) {
 
 						f.db.Inject(fault)
 
-						c, rec, err := claimKey(f.Context(), "k", nil)
-						if c == nil {
-							f.Fatal("no claim:", rec, err)
-						}
+						c := granted(f)(claimKey(f.Context(), "k", nil))
 
 						if fence := numberOf(f.T, f.record("k"), "fence"); c.Fence() != fence {
 							f.Errorf("fencing token %d, stored %d", c.Fence(), fence)

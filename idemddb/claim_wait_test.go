@@ -17,9 +17,7 @@ func TestAClaimWaitsNoLongerThanItsLimitAndItsContext(t *testing.T) {
 			is(f, err, idemddb.ErrInProgress)
 		})
 
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		ctx := within(f, time.Second)
 		f.takes(time.Second, func() {
 			_, _, err := f.store.Claim(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute})
 			is(f, err, idemddb.ErrInProgress)

@@ -76,22 +76,20 @@ func aead(key string) cipher.AEAD {
 	return gcm
 }
 
-// eachSealed is eachCompletion with a Codec of its own for each way.
+// eachSealed is eachOutside with a Codec of its own for each way.
 func eachSealed(t *testing.T, opts idemddb.Options, check func(f *fixture, codec *vault, kept *shelf, complete func([]byte) error)) {
 	t.Helper()
 
-	for name, complete := range completions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	eachCompletion(t, func() *idemddb.Options {
+		o := opts
+		o.Results, o.Codec = &shelf{}, &vault{keys: []string{"a"}}
 
-			o, kept, codec := opts, &shelf{}, &vault{keys: []string{"a"}}
-			o.Results, o.Codec = kept, codec
-
-			bubble(t, &o, func(f *fixture) {
-				check(f, codec, kept, func(result []byte) error { return complete(f.Context(), f.store, result) })
-			})
-		})
-	}
+		return &o
+	}, func(f *fixture, complete func([]byte) error) {
+		kept, _ := f.store.Options().Results.(*shelf)
+		codec, _ := f.store.Options().Codec.(*vault)
+		check(f, codec, kept, complete)
+	})
 }
 
 // marker stands in each result and message of the tests, and must not stand anywhere else.

@@ -154,9 +154,7 @@ func TestAResultThatIsNotOpenedInTimeIsNotCorrupt(t *testing.T) {
 	}}})
 	must(t, claim(t, s, "k").Complete(t.Context(), secret(1)))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-
+	ctx := within(t, 50*time.Millisecond)
 	_, rec, err := s.Claim(ctx, "k", nil)
 	if is(t, err, context.DeadlineExceeded); rec != nil || errors.Is(err, idemddb.ErrCorrupt) {
 		t.Errorf("got %+v, %v", rec, err)
@@ -330,30 +328,29 @@ func storings(ctx context.Context, s *idemddb.Store, e idemddb.Effects) map[stri
 	}
 }
 
+// They stay sealed when they are left and when they are parked. An operator whose program has the Codec sends them.
 func TestMessagesAreStoredSealedAndSentAsTheyWereStaged(t *testing.T) {
 	t.Parallel()
 
-	var sent []idemddb.Message
+	var (
+		sent   []idemddb.Message
+		answer error
+	)
 
-	isDown := true
 	sender := sendFunc(func(ms []idemddb.Message) []error {
-		if isDown {
-			return []error{errors.New("the bank is down")}
-		}
-
 		for _, m := range ms {
 			m.Attributes = maps.Clone(m.Attributes)
 			sent = append(sent, m)
 		}
 
-		return accepted(ms)
+		return []error{answer}
 	})
 	codec := &vault{keys: []string{"a"}}
 	s, db, events := observed(t, &idemddb.Options{Codec: codec, Senders: map[string]idemddb.Sender{"bank": sender}})
 	watchStored(t, db)
 
 	for name, store := range storings(t.Context(), s, confidential) {
-		isDown, sent = true, nil
+		answer = errors.New("the bank is down")
 
 		must(t, store(name))
 
@@ -362,17 +359,20 @@ func TestMessagesAreStoredSealedAndSentAsTheyWereStaged(t *testing.T) {
 		}
 
 		report, err := s.SendStored(t.Context(), recordOf(db, name), false)
-		if events.noMarker(t, err); err == nil || report.Left != 1 {
+		if events.noMarker(t, err); err == nil || report.Left != 1 || recordOf(db, name)["outbox"] == nil {
 			t.Errorf("%s: %+v, %v", name, report, err)
 		}
 
-		if recordOf(db, name)["outbox"] == nil {
-			t.Fatalf("%s: nothing is left", name)
-		}
-
-		isDown = false
+		answer = fmt.Errorf("%w: no such account", idemddb.ErrUnsendable)
 
 		report, err = s.SendStored(t.Context(), recordOf(db, name), false)
+		if events.noMarker(t, err); err != nil || report.Parked != 1 || recordOf(db, name)["parked"] == nil {
+			t.Errorf("%s: %+v, %v", name, report, err)
+		}
+
+		answer, sent = nil, nil
+
+		report, err = s.SendStored(t.Context(), recordOf(db, name), true)
 		must(t, err)
 
 		want := confidential.Messages[0]
@@ -498,30 +498,5 @@ func TestAMessageThatDoesNotOpenStaysAndKeepsBackThoseBehindIt(t *testing.T) {
 				t.Errorf("what is left is stored as %q", text)
 			}
 		})
-	}
-}
-
-// A parked message is sealed, too, and an operator whose program has the Codec sends it.
-func TestAParkedMessageStaysSealed(t *testing.T) {
-	t.Parallel()
-
-	answer := fmt.Errorf("%w: no such account", idemddb.ErrUnsendable)
-	s, db, events := observed(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}, Senders: map[string]idemddb.Sender{
-		"bank": sendFunc(func([]idemddb.Message) []error { return []error{answer} }),
-	}})
-	watchStored(t, db)
-
-	_, err := s.Commit(t.Context(), "k", nil, nil, confidential)
-	must(t, err)
-
-	if recordOf(db, "k")["parked"] == nil || events.count(idemddb.KindParked) != 1 {
-		t.Fatalf("%v, events %v", recordOf(db, "k"), events.kinds())
-	}
-
-	answer = nil
-
-	report, err := s.SendStored(t.Context(), recordOf(db, "k"), true)
-	if events.noMarker(t, err); err != nil || report.Sent != 1 {
-		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -119,9 +119,7 @@ func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 			f.Errorf("deadline %v after %v, stored %v", c.Deadline(), latest, f.lease("k"))
 		}
 
-		near, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		near := within(f, time.Second)
 		must(f, c.Extend(near))
 
 		if !c.Deadline().Equal(latest) || !f.lease("k").Equal(latest) {

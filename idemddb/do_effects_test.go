@@ -172,21 +172,6 @@ func (f *fixture) refuseAfterALateTry() {
 	})
 }
 
-// The effect is refused, and an earlier try whose outcome nobody knew was applied after all: the work is done.
-func TestDoIsDoneIfAnEarlierTryWasApplied(t *testing.T) {
-	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		f.refuseAfterALateTry()
-
-		got, err := f.do(opts, staging("receipt", items(counted("a"))))
-		if got != "receipt" || err != nil {
-			f.Errorf("got %q, %v", got, err)
-		}
-
-		happened(f, f.db, "a", 1)
-	})
-}
-
 // exitingValue ends the goroutine that encodes it.
 type exitingValue struct{}
 
@@ -316,9 +301,21 @@ func TestDisabledEffectsHappenWithoutARecord(t *testing.T) {
 
 	bank.err = errors.New("down")
 	_, err = idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (string, error) {
-		return "", idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}})
+		return "", idemddb.Stage(ctx, oneMessage)
 	})
 	is(t, err, idemddb.ErrUnsent)
+
+	// The effects are not written twice because their message is not sent.
+	effects := idemddb.Effects{Items: items(counted("unsent")).Items, Messages: oneMessage.Messages}
+	_, err = idemddb.Run(t.Context(), s, "key", nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
+		if is(t, c.CompleteWith(ctx, nil, effects), idemddb.ErrUnsent); c.Held() {
+			t.Error("the claim is held after its completion")
+		}
+
+		return nil, nil
+	})
+	must(t, err)
+	happened(t, db, "unsent", 1)
 }
 
 // bankSender keeps the ids that it is sent.

@@ -71,9 +71,7 @@ func TestWaitingToCommitEndsWithTheContext(t *testing.T) {
 	bubble(t, nil, func(f *fixture) {
 		claim(f, f.store, "k")
 
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		ctx := within(f, time.Second)
 		f.takes(time.Second, func() {
 			_, err := f.store.Commit(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute}, nil, items(counted("e")))
 			is(f, err, idemddb.ErrInProgress)

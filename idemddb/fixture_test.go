@@ -151,12 +151,32 @@ func beginWork(t testing.TB, s *idemddb.Store, key string, opts *idemddb.ClaimOp
 func claim(t testing.TB, s *idemddb.Store, key string) *idemddb.Claim {
 	t.Helper()
 
-	c, rec, err := s.Claim(t.Context(), key, nil)
-	if c == nil {
-		t.Fatalf("got record %v, error %v, want a claim", rec, err)
-	}
+	return granted(t)(s.Claim(t.Context(), key, nil))
+}
 
-	return c
+// granted demands that what Claim returned is a claim.
+func granted(t testing.TB) func(*idemddb.Claim, *idemddb.Record, error) *idemddb.Claim {
+	t.Helper()
+
+	return func(c *idemddb.Claim, rec *idemddb.Record, err error) *idemddb.Claim {
+		t.Helper()
+
+		if c == nil {
+			t.Fatalf("got record %v, error %v, want a claim", rec, err)
+		}
+
+		return c
+	}
+}
+
+// within returns a context that ends when d has passed.
+func within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+
+	return ctx
 }
 
 // replay demands a record.

@@ -126,10 +126,7 @@ func (f *forms) Send(_ context.Context, _ string, ms []idemddb.Message) []error 
 func (f *forms) held(t *testing.T) *idemddb.Claim {
 	t.Helper()
 
-	c, rec, err := f.Claim(t.Context(), "k", nil)
-	if c == nil {
-		t.Fatal("no claim:", rec, err)
-	}
+	c := granted(t)(f.Claim(t.Context(), "k", nil))
 
 	return c
 }

@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,18 +21,13 @@ func TestALeaseIsBoundByTheInvocationAndNotByTheContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachWay(t, nil, func(f *fixture, claimKey claimer) {
-				ctx, cancel := context.WithTimeout(f.Context(), c.context)
-				defer cancel()
-
+				ctx := within(f, c.context)
 				end := time.Time{}
 				if c.invocation > 0 {
 					end = time.Now().Add(c.invocation)
 				}
 
-				held, rec, err := claimKey(idemddb.WithInvocation(ctx, end, time.Time{}), "k", nil)
-				if held == nil {
-					f.Fatal("no claim:", rec, err)
-				}
+				held := granted(f)(claimKey(idemddb.WithInvocation(ctx, end, time.Time{}), "k", nil))
 
 				if left := time.Until(held.Deadline()); left > c.want || left < c.want-time.Millisecond {
 					f.Errorf("a lease of %v, want %v", left, c.want)
@@ -49,10 +43,7 @@ func TestARenewedLeaseIsBoundByTheInvocation(t *testing.T) {
 		end := time.Now().Add(32 * time.Second)
 		ctx := idemddb.WithInvocation(f.Context(), end, time.Time{})
 
-		c, rec, err := f.store.Claim(ctx, "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
+		c := granted(f)(f.store.Claim(ctx, "k", nil))
 
 		_, stop := c.Keep(ctx)
 		<-time.After(31 * time.Second)
@@ -85,9 +76,7 @@ func TestASettlementIsSentUntilTheTimeThatTheWrapperSets(t *testing.T) {
 				bubble(t, &idemddb.Options{Single: !shared}, func(f *fixture) {
 					claims := f.claims(2)
 
-					ctx, cancel := context.WithTimeout(f.Context(), c.context)
-					defer cancel()
-
+					ctx := within(f, c.context)
 					settleBy := time.Time{}
 					if c.settleBy != 0 {
 						settleBy = time.Now().Add(c.settleBy)

@@ -130,9 +130,7 @@ func TestAWaiterThatComesLaterJoinsTheOthers(t *testing.T) {
 			c.wait(c.Context(), 10, idemddb.ClaimOptions{Wait: 5 * time.Millisecond, Fingerprint: "input"}, never)
 		}
 
-		short, cancel := context.WithTimeout(c.Context(), 5*time.Millisecond)
-		defer cancel()
-
+		short := within(c, 5*time.Millisecond)
 		_, _, err := c.process.Claim(short, "k", &minute)
 		is(c, err, context.DeadlineExceeded)
 

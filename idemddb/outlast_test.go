@@ -18,8 +18,7 @@ func TestAClaimWhoseTimeIsOverDoesNotEndAnotherOfItsRequest(t *testing.T) {
 
 	bubble(t, nil, func(f *fixture) {
 		f.db.Intercept(faultUntil(time.Second, idemddbtest.Throttle, idemddbtest.Throttle))
-		short, cancel := context.WithTimeout(f.Context(), 200*time.Millisecond)
-		defer cancel()
+		short := within(f, 200*time.Millisecond)
 		f.batch.Expect(2)
 		var both sync.WaitGroup
 		both.Go(func() {

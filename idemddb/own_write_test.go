@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -72,9 +71,7 @@ func TestAnExtensionThatFindsALaterLeaseHasThatLease(t *testing.T) {
 
 		f.db.Intercept(nil)
 
-		near, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		near := within(f, time.Second)
 		must(f, c.Extend(near))
 
 		if !c.Deadline().Equal(f.lease("k")) {
@@ -131,11 +128,8 @@ func TestAClaimWhoseExtensionIsAnsweredTooLateBeginsAnew(t *testing.T) {
 func TestALeaseThatEndsAtTheDeadlineIsNotExtended(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Lease: time.Minute}, func(f *fixture) {
-		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
-		defer cancel()
-
-		c, _, err := f.store.Claim(ctx, "k", nil)
-		must(f, err)
+		ctx := within(f, 10*time.Second)
+		c := granted(f)(f.store.Claim(ctx, "k", nil))
 
 		work, stop := c.Keep(ctx)
 		<-work.Done()

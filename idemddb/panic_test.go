@@ -65,20 +65,26 @@ func isClientPanic(t testing.TB, what string, v any) {
 	}
 }
 
-// isExplosion demands an error of the panic of explode. Its stack names explode, and its text does not.
+// isExplosion demands an error of the panic of explode, with its stack.
 func isExplosion(t testing.TB, what string, err error) {
 	t.Helper()
 	is(t, err, errBoom)
+	hasStack(t, what, err, "idemddb_test.explode")
+}
+
+// hasStack demands an error of a panic whose stack names a function. The text does not.
+func hasStack(t testing.TB, what string, err error, who string) {
+	t.Helper()
 
 	stacked, ok := errors.AsType[interface {
 		error
 		Stack() []byte
 	}](err)
-	if !ok || !strings.Contains(string(stacked.Stack()), "idemddb_test.explode") {
+	if !ok || !strings.Contains(string(stacked.Stack()), who) {
 		t.Errorf("%s: %v is without the stack of the panic", what, err)
 	}
 
-	if err != nil && strings.Contains(err.Error(), "explode") {
+	if err != nil && strings.Contains(err.Error(), who) {
 		t.Errorf("%s: the text holds the stack: %v", what, err)
 	}
 }

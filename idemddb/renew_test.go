@@ -15,33 +15,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
-func TestALostClaimCancelsTheWork(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, &idemddb.Options{Lease: 10 * time.Second})
-		c := claim(t, s, "k")
-		work, stop := c.Keep(t.Context())
-
-		defer stop()
-
-		claim(t, ahead(t, db), "k") // a worker whose clock is wrong beyond all limits takes the key over
-		<-work.Done()
-
-		fenced, ok := errors.AsType[*idemddb.FencedError](context.Cause(work))
-		if !ok || fenced.Current != c.Fence()+1 {
-			t.Errorf("cause: %v, want fenced", context.Cause(work))
-		}
-
-		if c.Held() {
-			t.Error("the claim says that it is held")
-		}
-
-		if held, _ := idemddb.FromContext(work); held != c {
-			t.Error("the context does not carry the claim")
-		}
-	})
-}
-
 func TestALeaseThatCannotBeRenewedCancelsTheWorkWhenItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -232,10 +205,7 @@ func TestStopWaitsForTheEndOfARenewalThatIsUnderWay(t *testing.T) {
 					claimKey = f.batch.Claim
 				}
 
-				c, rec, err := claimKey(f.Context(), "k", nil)
-				if c == nil {
-					f.Fatal("no claim:", rec, err)
-				}
+				c := granted(f)(claimKey(f.Context(), "k", nil))
 
 				_, stop := c.Keep(f.Context())
 

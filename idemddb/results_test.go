@@ -66,23 +66,38 @@ func doWith(ctx context.Context, s *idemddb.Store, opts *idemddb.ClaimOptions, r
 }
 
 // eachCompletion runs check in a bubble for each way to complete a key.
-func eachCompletion(
-	t *testing.T, opts idemddb.Options, check func(f *fixture, kept *shelf, complete func([]byte) error),
-) {
+func eachCompletion(t *testing.T, opts func() *idemddb.Options, check func(f *fixture, complete func([]byte) error)) {
 	t.Helper()
 
 	for name, complete := range completions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			o, kept := opts, &shelf{}
-			o.Results = kept
+			o := &idemddb.Options{}
+			if opts != nil {
+				o = opts()
+			}
 
-			bubble(t, &o, func(f *fixture) {
-				check(f, kept, func(result []byte) error { return complete(f.Context(), f.store, result) })
+			bubble(t, o, func(f *fixture) {
+				check(f, func(result []byte) error { return complete(f.Context(), f.store, result) })
 			})
 		})
 	}
+}
+
+// eachOutside is eachCompletion with Options.Results of its own for each way.
+func eachOutside(t *testing.T, opts idemddb.Options, check func(f *fixture, kept *shelf, complete func([]byte) error)) {
+	t.Helper()
+
+	eachCompletion(t, func() *idemddb.Options {
+		o := opts
+		o.Results = &shelf{}
+
+		return &o
+	}, func(f *fixture, complete func([]byte) error) {
+		kept, _ := f.store.Options().Results.(*shelf)
+		check(f, kept, complete)
+	})
 }
 
 // The effect has happened, so the key is completed also without its result, whether Options.Results or the codec fails.
@@ -102,7 +117,7 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	omits := func(t *testing.T, opts idemddb.Options, failsToPut func(context.Context) error, result []byte) {
 		t.Helper()
 		t.Parallel()
-		eachCompletion(t, opts, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		eachOutside(t, opts, func(f *fixture, kept *shelf, complete func([]byte) error) {
 			kept.OnPut = failsToPut
 			begun := time.Now()
 
@@ -176,9 +191,7 @@ func TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost(t *testing.T) {
 			bubble(t, &idemddb.Options{Results: kept, Lease: c.lease, Codec: c.codec}, func(f *fixture) {
 				claimed := claim(f, f.store, "k")
 
-				ctx, cancel := context.WithTimeout(f.Context(), c.left)
-				defer cancel()
-
+				ctx := within(f, c.left)
 				f.takes(c.want, func() { is(f, claimed.Complete(ctx, large("a")), idemddb.ErrTooLarge) })
 			})
 		})
@@ -187,7 +200,7 @@ func TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost(t *testing.T) {
 
 func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {
 	t.Parallel()
-	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+	eachOutside(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
 		must(f, complete(large("a")))
 
 		clear(kept.Kept)
@@ -216,7 +229,7 @@ func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+			eachOutside(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
 				must(f, complete(large("a")))
 
 				kept.OnGet = failure
@@ -416,7 +429,7 @@ func TestCompletingAgainWithAResultOfAnotherFormIsFenced(t *testing.T) {
 
 func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
 	t.Parallel()
-	eachCompletion(t, idemddb.Options{Cache: 3}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+	eachOutside(t, idemddb.Options{Cache: 3}, func(f *fixture, kept *shelf, complete func([]byte) error) {
 		must(f, complete(large("a")))
 		replay(f, f.store, "k") // a commit is cached by its first replay
 		f.requests()
@@ -446,7 +459,7 @@ func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
 
 func TestSkipResultReadsNone(t *testing.T) {
 	t.Parallel()
-	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+	eachOutside(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
 		must(f, complete(large("a")))
 
 		kept.OnGet = func() error { return errDenied }

@@ -67,12 +67,10 @@ func TestAClaimThatIsNotAnsweredEndsWithItsRetryTime(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, db, events := observed(t, &idemddb.Options{ClaimPatience: c.retryTime})
 
-					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					ctx := t.Context()
 					if c.deadline > 0 {
-						ctx, cancel = context.WithTimeout(t.Context(), c.deadline)
+						ctx = within(t, c.deadline)
 					}
-
-					defer cancel()
 
 					var sent tries
 
@@ -177,19 +175,14 @@ func TestAReplyThatNeverComesLeavesTimeForAnotherTry(t *testing.T) {
 				s, db := newStore(t, &idemddb.Options{ClaimPatience: c.retryTime})
 				db.Inject(idemddbtest.LateReply)
 
-				ctx, cancel := context.WithCancel(t.Context())
+				ctx := t.Context()
 				if c.left > 0 {
-					ctx, cancel = context.WithTimeout(t.Context(), c.left)
+					ctx = within(t, c.left)
 				}
-
-				defer cancel()
 
 				begun := time.Now()
 
-				won, rec, err := s.Claim(ctx, "k", nil)
-				if won == nil {
-					t.Fatal("no claim:", rec, err)
-				}
+				won := granted(t)(s.Claim(ctx, "k", nil))
 
 				if won.Attempt() != 1 {
 					t.Errorf("attempt %d, want its own earlier one", won.Attempt())
@@ -231,12 +224,10 @@ func TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses(t *testing.T) {
 						s, db := newStore(t, nil)
 						held := claim(t, s, "k")
 
-						ctx, cancel := context.WithCancel(t.Context())
+						ctx := t.Context()
 						if c.deadline > 0 {
-							ctx, cancel = context.WithTimeout(t.Context(), c.deadline)
+							ctx = within(t, c.deadline)
 						}
-
-						defer cancel()
 
 						var sent tries
 
@@ -296,9 +287,7 @@ func TestACompletionThatIsDeniedIsSentForOneLease(t *testing.T) {
 		s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
 		held := claim(t, s, "k")
 
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-
+		ctx := within(t, 5*time.Minute)
 		var sent tries
 
 		db.Intercept(sent.intercept(idemddbtest.AccessDenied))

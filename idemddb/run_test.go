@@ -58,6 +58,14 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 	stages := func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error {
 		return idemddb.Stage(ctx, items(counted("x")))
 	}
+	givenUp := func(then work) work {
+		return func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
+			_, _, err := aheadWithoutTakeover(f).Claim(f.Context(), "k", nil)
+			is(f, err, idemddb.ErrFailed)
+
+			return then(ctx, f, c)
+		}
+	}
 	ignoresStage := func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error { _, err := ignores(ctx); return err }
 	completed := func(f *fixture) { must(f, claim(f, f.store, "k").Complete(f.Context(), nil)) }
 	effects := items(counted("x"))
@@ -174,9 +182,14 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 		"another worker completes the key":               {work: completesFirst(nil), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
 		"another worker completes the key, and it fails": {work: completesFirst(errClosed), kind: idemddb.KindFenced, done: true, state: "COMPLETED", answer: "theirs"},
 		"another worker holds the key": {
-			work: func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+			work: func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
 				claim(f, ahead(f, f.db), "k")
 				<-ctx.Done() // the work is told
+
+				e, isFenced := errors.AsType[*idemddb.FencedError](context.Cause(ctx))
+				if !isFenced || e.Current != c.Fence()+1 || c.Held() {
+					f.Errorf("cause: %v, want fenced; held %t", context.Cause(ctx), c.Held())
+				}
 
 				return nil
 			},
@@ -187,6 +200,12 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 				return claim(f, ahead(f, f.db), "k").Fail(ctx, errClosed)
 			},
 			err: idemddb.ErrFenced, kind: idemddb.KindFenced, state: "FAILED",
+		},
+		"another worker, which takes nothing over, ends the key": {
+			work: givenUp(failsWith(nil)), kind: idemddb.KindFenced, done: true, state: "FAILED",
+		},
+		"another worker ends the key, and an effect is staged, which has not happened": {
+			work: givenUp(stages), err: idemddb.ErrFenced, kind: idemddb.KindRefused, state: "FAILED",
 		},
 		"its record is deleted": {
 			work: func(_ context.Context, f *fixture, _ *idemddb.Claim) error { erase(f, f.db, "k"); return nil },

@@ -100,9 +100,7 @@ func TestCallersMayLeaveAtAnyMoment(t *testing.T) {
 			f.slow(3 * time.Millisecond)
 			f.db.Inject(idemddbtest.None, idemddbtest.Throttle, idemddbtest.LostReply, idemddbtest.Throttle)
 
-			ctx, cancel := context.WithTimeout(f.Context(), time.Duration(after)*500*time.Microsecond)
-			defer cancel()
-
+			ctx := within(f, time.Duration(after)*500*time.Microsecond)
 			var all sync.WaitGroup
 
 			for i := range 6 {

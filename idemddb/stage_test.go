@@ -237,8 +237,15 @@ func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	given, it := value(), putOf("effect", "a")
 	it.Put.Item["value"] = given
 	it.Put.ConditionExpression, it.Put.ExpressionAttributeNames = new("attribute_not_exists(#b)"), map[string]string{"#b": "body"}
+
+	add := plus("sum", "1")
+	add.Requires, add.Unless = []string{"pk"}, []string{"closed"}
+	_, err := s.Commit(t.Context(), "before", nil, nil, plusAll(plus("sum", "0")))
+	must(t, err)
+
 	e := idemddb.Effects{
 		Items:    []types.TransactWriteItem{it},
+		Adds:     []idemddb.Add{add},
 		Messages: []idemddb.Message{{To: "bank", Body: "a", Attributes: map[string]string{"a": "a"}}},
 	}
 	must(t, idemddb.Stage(w.Context(t.Context()), e))
@@ -256,8 +263,13 @@ func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	e.Items[0] = types.TransactWriteItem{}
 	e.Messages[0].Attributes["a"] = "2"
 	e.Messages[0].Body = "2"
+	add.Values["n"].(*types.AttributeValueMemberN).Value, add.Requires[0], add.Unless[0] = "7", "other", "pk"
 
+	clear(add.Values)
+	clear(add.Key)
 	must(t, w.Settle(t.Context(), nil, nil).Err)
+
+	happened(t, db, "sum", 1)
 
 	got := db.Item("records", map[string]types.AttributeValue{"pk": text("effect")})
 	if !reflect.DeepEqual(got["value"], value()) || textOf(got, "body") != "a" {

@@ -39,23 +39,9 @@ func huge(letter string, size int) []byte {
 	return []byte(`"` + strings.Repeat(letter, size) + `"`)
 }
 
-// eachCompletionInTable runs check in a bubble for each way to complete a key, with results in the table.
-func eachCompletionInTable(t *testing.T, opts idemddb.Options, check func(f *fixture, complete func([]byte) error)) {
-	t.Helper()
-
-	for name, complete := range completions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &opts, func(f *fixture) {
-				check(f, func(result []byte) error { return complete(f.Context(), f.store, result) })
-			})
-		})
-	}
-}
-
 func TestALargeResultIsAnItemOfItsOwnAndReplayed(t *testing.T) {
 	t.Parallel()
-	eachCompletionInTable(t, idemddb.Options{}, func(f *fixture, complete func([]byte) error) {
+	eachCompletion(t, nil, func(f *fixture, complete func([]byte) error) {
 		result := huge("a", 300_000)
 		must(f, complete(result))
 
@@ -106,67 +92,48 @@ func TestAReplayOf300KBCostsOneWriteUnitAnd37ReadUnits(t *testing.T) {
 	})
 }
 
-func TestResultsOfEachSizeAreReplayed(t *testing.T) {
+func TestInlineResultSaysWhatStaysInTheRecord(t *testing.T) {
 	t.Parallel()
 
 	const part, most = 390 << 10, 16 * 390 << 10
 
-	for size, parts := range map[int]int{
-		0: 0, 32 << 10: 0, 32<<10 + 1: 1, part: 1, part + 1: 2, 2 << 20: 6, most: 16,
-	} {
-		bubble(t, nil, func(f *fixture) {
-			result := make([]byte, size)
-			for i := range result {
-				result[i] = byte(i / 1000)
-			}
-
-			must(f, claim(f, f.store, "k").Complete(f.Context(), result))
-
-			if got := replay(f, f.store, "k").Result; !bytes.Equal(got, result) || len(partsOf(f.db)) != parts {
-				f.Errorf("%d bytes: replayed %d, of %d parts, want %d", size, len(got), len(partsOf(f.db)), parts)
-			}
-		})
-	}
-
-	bubble(t, nil, func(f *fixture) {
-		is(f, claim(f, f.store, "k").Complete(f.Context(), make([]byte, most+1)), idemddb.ErrTooLarge)
-
-		if !replay(f, f.store, "k").ResultOmitted || len(partsOf(f.db)) > 0 {
-			f.Errorf("%d parts, want none", len(partsOf(f.db)))
-		}
-	})
-}
-
-func TestInlineResultSaysWhatStaysInTheRecord(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		limit, size int
-		isInTable   bool
-	}{
-		"by default, at the limit":      {0, 32 << 10, false},
-		"by default, above it":          {0, 32<<10 + 1, true},
-		"at a limit":                    {100, 100, false},
-		"above a limit":                 {100, 101, true},
-		"negative":                      {-1, 1, true},
-		"negative, an empty one":        {-1, 0, false},
-		"the largest limit":             {350 << 10, 350 << 10, false},
-		"above the largest limit":       {350 << 10, 350<<10 + 1, true},
-		"does not fit into its record ": {350 << 10, 500_000, true},
+	for name, c := range map[string]struct{ limit, size, parts int }{
+		"by default, an empty one":     {0, 0, 0},
+		"by default, at the limit":     {0, 32 << 10, 0},
+		"by default, above it":         {0, 32<<10 + 1, 1},
+		"at a limit":                   {100, 100, 0},
+		"above a limit":                {100, 101, 1},
+		"negative":                     {-1, 1, 1},
+		"negative, an empty one":       {-1, 0, 0},
+		"the largest limit":            {350 << 10, 350 << 10, 0},
+		"above the largest limit":      {350 << 10, 350<<10 + 1, 1},
+		"does not fit into its record": {350 << 10, 500_000, 2},
+		"a whole part":                 {0, part, 1},
+		"more than a part":             {0, part + 1, 2},
+		"2 MB":                         {0, 2 << 20, 6},
+		"the most parts":               {0, most, 16},
+		"too large":                    {0, most + 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			bubble(t, &idemddb.Options{InlineResult: c.limit}, func(f *fixture) {
+				result := make([]byte, c.size)
+				for i := range result {
+					result[i] = byte(i / 1000)
+				}
 
-			s, db := newStore(t, &idemddb.Options{InlineResult: c.limit})
-			must(t, claim(t, s, "k").Complete(t.Context(), make([]byte, c.size)))
+				err, isOmitted := claim(f, f.store, "k").Complete(f.Context(), result), c.size > most
+				if isOmitted {
+					is(f, err, idemddb.ErrTooLarge)
+				} else {
+					must(f, err)
+				}
 
-			if got := len(partsOf(db)) > 0; got != c.isInTable {
-				t.Errorf("in the table: %v", got)
-			}
-
-			if got := replay(t, s, "k"); len(got.Result) != c.size || got.ResultOmitted {
-				t.Errorf("replayed %d bytes", len(got.Result))
-			}
+				got := replay(f, f.store, "k")
+				if got.ResultOmitted != isOmitted || !isOmitted && !bytes.Equal(got.Result, result) || len(partsOf(f.db)) != c.parts {
+					f.Errorf("replayed %d bytes of %d parts, omitted %t; want %d parts", len(got.Result), len(partsOf(f.db)), got.ResultOmitted, c.parts)
+				}
+			})
 		})
 	}
 

@@ -15,13 +15,10 @@ func TestBetweenTheTriesOfATransactionTheLeaseIsNotExtendedBeyondTheDeadline(t *
 	t.Parallel()
 
 	bubble(t, nil, func(f *fixture) {
-		ctx, cancel := context.WithTimeout(f.Context(), 8*time.Second)
-		defer cancel()
-
+		ctx := within(f, 8*time.Second)
 		deadline := time.Now().Add(8 * time.Second)
 
-		c, _, err := f.store.Claim(ctx, "k", nil)
-		must(f, err)
+		c := granted(f)(f.store.Claim(ctx, "k", nil))
 		<-time.After(7 * time.Second)
 
 		tries := 0

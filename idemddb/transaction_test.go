@@ -146,27 +146,6 @@ func renewalUnderWay(t *testing.T, ending time.Duration) {
 	})
 }
 
-func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 3 * time.Second}, func(f *fixture) {
-		must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
-
-		c := claim(f, f.store, "k")
-		work, stop := c.Keep(f.Context())
-
-		defer stop()
-
-		held := begin(f, f.db, counted("b"))
-		time.AfterFunc(2*time.Second, held.Commit) // the renewal is due meanwhile
-		is(f, c.CompleteWith(work, nil, items(counted("b"), onlyOnce("a"))), idemddb.ErrEffectRefused)
-		time.Sleep(6 * time.Second) //nolint:forbidigo // this moves the bubble's clock by two leases
-
-		if work.Err() != nil || !c.Held() {
-			f.Errorf("the claim is not kept: %v", context.Cause(work))
-		}
-	})
-}
-
 func TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Lease: 2 * time.Second}, func(f *fixture) {

@@ -207,9 +207,7 @@ func TestTheClaimOfAbandonedWorkIsKeptAfterItsContext(t *testing.T) {
 		work := beginWork(f, f.store, "k", nil)
 		work.Context(f.Context()) // from here on its lease is renewed
 
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
+		ctx := within(f, time.Second)
 		stop, err := work.Abandon(ctx)
 		must(f, err)
 

@@ -84,6 +84,6 @@ var addMutants = []mutant{
 		file: "idemddb/disabled.go",
 		old:  `if len(e.Items)+len(e.Adds) > 0 {`,
 		new:  `if len(e.Items) > 0 {`,
-		pkg:  "idemddb", run: "TestAdditionsAreWrittenWithoutRecordsToo",
+		pkg:  "idemddb", run: "TestADisabledStoreWritesWhatAClaimHasStagedOnce",
 	},
 }

@@ -94,14 +94,14 @@ var effectMutants = []mutant{
 		file: "idemddb/complete_with.go",
 		old:  `r.resume()`,
 		new:  `_ = r`,
-		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
+		pkg:  "idemddb", run: "TestAClaimThatIsKeptTwiceIsRenewedAfterARefusedEffect",
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
 		file: "idemddb/release.go",
 		old:  `ok && fenced.Record != nil && fenced.Current == c.held.Fence {`,
 		new:  `ok && fenced.Record != nil && fenced.Current != c.held.Fence {`,
-		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_after_a_refused_effect",
 	},
 	{
 		why:  "a refused effect is a success of Do",

@@ -98,7 +98,7 @@ var largeMutants = []mutant{
 		file: "idemddb/results.go",
 		old:  `return length <= p.most`,
 		new:  `return p.Results != nil`,
-		pkg:  "idemddb", run: "TestResultsOfEachSizeAreReplayed",
+		pkg:  "idemddb", run: "TestInlineResultSaysWhatStaysInTheRecord",
 	},
 	{
 		why:  "a Store with Options.Results looks there for what was kept in the table",

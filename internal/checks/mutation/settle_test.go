@@ -326,7 +326,7 @@ var settleMutants = []mutant{
 		file: "idemddb/complete_with.go",
 		old:  `if err == nil || errors.Is(err, ErrUnsent) { // the`,
 		new:  `if err == nil { // the`,
-		pkg:  "idemddb", run: "TestEffectsOfAStoreThatIsTurnedOffAreWrittenOnceThoughTheirMessageIsNotSent",
+		pkg:  "idemddb", run: "TestDisabledEffectsHappenWithoutARecord",
 	},
 	{
 		why:  "the result of the work's own completion is replaced by none",
