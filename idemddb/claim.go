@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -88,8 +86,7 @@ type Claim struct {
 type ownCompletion struct {
 	answer  error // nil if the completion is written, and if there was none
 	result  []byte
-	value   types.AttributeValue // of the result, as it is stored
-	omitted error                // why there is no result
+	omitted error // why there is no result
 }
 
 // Key returns the key as it was claimed.

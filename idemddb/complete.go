@@ -89,7 +89,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.own = ownCompletion{err, result, value, omitted}
+	c.own = ownCompletion{err, result, omitted}
 
 	return err
 }
@@ -181,11 +181,17 @@ func (c *Claim) doneBy(err error) bool {
 // the work may have had less time for it than its settlement has.
 func (c *Claim) completeAgain(ctx context.Context) error {
 	own := c.ownCompletion()
-	if !errors.Is(own.answer, ErrUnrecorded) {
+	if !own.isUnknown() {
 		return own.answer
 	}
 
-	return c.complete(ctx, own.result, own.value, own.omitted)
+	return c.completeStaged(ctx, own.result, own.omitted)
+}
+
+// isUnknown reports whether the completion is perhaps not written. Whatever the work returns then, its result is the one that the
+// completion has.
+func (o *ownCompletion) isUnknown() bool {
+	return errors.Is(o.answer, ErrUnrecorded) || errors.Is(o.answer, ErrUncommitted)
 }
 
 func (c *Claim) ownCompletion() ownCompletion {

@@ -230,28 +230,42 @@ func TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone(t *testing.T) {
 	}
 }
 
-// The work asks IsDone, as the documentation of Complete has it, and returns no result of its own.
+// The work goes on after the answer, and returns no result of its own.
 func TestTheResultOfAnOwnCompletionWithoutAnAnswerIsKept(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, nil, func(f *fixture) {
-		_, err := idemddb.Run(f.Context(), f.store, "key", nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
-			f.db.Intercept(always(idemddbtest.LostRequest))
-			defer f.db.Intercept(nil)
+	result := []byte("result")
 
-			short, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
+	for name, test := range map[string]struct {
+		complete func(context.Context, *idemddb.Claim) error
+		want     error
+	}{
+		"without effects": {func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, result) }, idemddb.ErrUnrecorded},
+		"with effects": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.CompleteWith(ctx, result, items(counted("d")))
+		}, idemddb.ErrUncommitted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-			if err := c.Complete(short, []byte("result")); !c.IsDone(err) {
-				return nil, err
-			}
+			bubble(t, nil, func(f *fixture) {
+				_, err := idemddb.Run(f.Context(), f.store, "key", nil, func(ctx context.Context, c *idemddb.Claim) ([]byte, error) {
+					f.db.Intercept(always(idemddbtest.LostRequest))
+					defer f.db.Intercept(nil)
 
-			return nil, nil
+					short, cancel := context.WithTimeout(ctx, time.Second)
+					defer cancel()
+
+					is(f, test.complete(short, c), test.want)
+
+					return nil, nil
+				})
+				must(f, err)
+
+				if rec := replay(f, f.store, "key"); string(rec.Result) != "result" {
+					f.Errorf("the result is %q, omitted %v", rec.Result, rec.ResultOmitted)
+				}
+			})
 		})
-		must(f, err)
-
-		if rec := replay(f, f.store, "key"); string(rec.Result) != "result" {
-			f.Errorf("the result is %q, omitted %v", rec.Result, rec.ResultOmitted)
-		}
-	})
+	}
 }

@@ -222,11 +222,14 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 		return Ending{Kind: settled, Err: err, Done: settled == KindCompleted && err == nil, BySelf: true}
 	case err != nil:
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
-	case errors.Is(c.ownCompletion().answer, ErrUnrecorded): // the result is that of the work's own completion
-		return endingOfCompletion(c.completeAgain(ctx))
 	}
 
-	err = c.completeStaged(ctx, result, w.omitted)
+	omitted := w.omitted
+	if own := c.ownCompletion(); own.isUnknown() {
+		result, omitted = own.result, own.omitted
+	}
+
+	err = c.completeStaged(ctx, result, omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok && !errors.Is(err, ErrUnsent) {
 		return c.settleRefused(ctx, effect)
 	}

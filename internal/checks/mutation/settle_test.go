@@ -3,6 +3,13 @@ package mutation
 // settleMutants change how a claim is settled and renewed.
 var settleMutants = []mutant{
 	{
+		why:  "the result of the work's own completion with effects is forgotten if that has no answer",
+		file: "idemddb/complete.go",
+		old:  `errors.Is(o.answer, ErrUnrecorded) || errors.Is(o.answer, ErrUncommitted)`,
+		new:  `errors.Is(o.answer, ErrUnrecorded)`,
+		pkg:  "idemddb", run: "TestTheResultOfAnOwnCompletionWithoutAnAnswerIsKept",
+	},
+	{
 		why:  "work that returns the error of its own completion is released, and runs again",
 		file: "idemddb/work.go",
 		old:  `case c.doneBy(err):`,
@@ -27,7 +34,7 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion by the work itself that had no answer is not sent again when there is more time",
 		file: "idemddb/complete.go",
-		old:  `if !errors.Is(own.answer, ErrUnrecorded) {`,
+		old:  `if !own.isUnknown() {`,
 		new:  `if own.answer != nil {`,
 		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",
 	},
@@ -331,8 +338,8 @@ var settleMutants = []mutant{
 	{
 		why:  "the result of the work's own completion is replaced by none",
 		file: "idemddb/work.go",
-		old:  `case errors.Is(c.ownCompletion().answer, ErrUnrecorded): // the`,
-		new:  `case false: // the`,
+		old:  `result, omitted = own.result, own.omitted`,
+		new:  `omitted = own.omitted`,
 		pkg:  "idemddb", run: "TestTheResultOfAnOwnCompletionWithoutAnAnswerIsKept",
 	},
 	{
