@@ -171,7 +171,7 @@ func openAll(ctx context.Context, open EnvelopeFunc, outer []Enveloped, limits E
 				return nil, errTooMuch(limits.Bytes)
 			}
 
-			if inner, err = inner.inside(e, i); err != nil {
+			if inner, err = inner.inside(e, i, len(held)); err != nil {
 				return nil, err
 			}
 
@@ -182,15 +182,16 @@ func openAll(ctx context.Context, open EnvelopeFunc, outer []Enveloped, limits E
 	return opened, nil
 }
 
-// inside returns a message with the ID of the envelope around its own, if its own has none. index is its place there.
-func (e Enveloped) inside(outer Enveloped, index int) (Enveloped, error) {
+// inside returns a message with the ID of the envelope around its own, if its own has none. Of several messages there, each has its
+// place behind that ID, the first one, too: an envelope inside of it may hold several messages again, which have places of their own.
+func (e Enveloped) inside(outer Enveloped, index, count int) (Enveloped, error) {
 	if e.ID != "" || outer.ID == "" {
 		return e, nil
 	}
 
 	e.Name, e.ID = outer.Name, outer.ID
 
-	if index > 0 { // two pieces of work must not share an id
+	if count > 1 { // two pieces of work must not share an id
 		id, err := strictjson.ListKey(outer.ID, strconv.Itoa(index))
 		if err != nil {
 			return e, noKey("the id in the envelope %w", err)

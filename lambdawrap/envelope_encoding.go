@@ -64,7 +64,7 @@ func Gzip(ctx context.Context, m events.SQSMessage) ([]Enveloped, error) {
 func readUpTo(reader io.Reader, limit int64) (string, error) {
 	var body bytes.Buffer
 
-	switch n, err := io.Copy(&body, io.LimitReader(reader, limit+1)); {
+	switch n, err := io.Copy(&body, io.LimitReader(reader, max(limit, limit+1))); { // limit+1 overflows for the largest limit
 	case err != nil:
 		return "", fmt.Errorf("lambdawrap: envelope: %w", err)
 	case n > limit:

@@ -257,7 +257,7 @@ func TestEnvelopesOpenInsideOfEachOther(t *testing.T) {
 		"S3 through SNS, without sequencers": {
 			chain(lambdawrap.SNS, lambdawrap.S3),
 			notification(t, "n-1", `{"Records":[`+strings.ReplaceAll(record+","+record, "0A", "")+`]}`),
-			[]plain{{strings.ReplaceAll(record, "0A", ""), "SNS", "n-1"}, {strings.ReplaceAll(record, "0A", ""), "SNS", `#["n-1","1"]`}},
+			[]plain{{strings.ReplaceAll(record, "0A", ""), "SNS", `#["n-1","0"]`}, {strings.ReplaceAll(record, "0A", ""), "SNS", `#["n-1","1"]`}},
 		},
 		"S3 in base64, without sequencers": {
 			chain(lambdawrap.Base64, lambdawrap.S3), in64(strings.ReplaceAll(`{"Records":[`+record+","+record+`]}`, "0A", "")),
