@@ -19,7 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
+// Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil. Look at all three: a
+// caller that ignores the record does finished work again, with a nil claim. [Run] looks for you.
 //
 //   - A claim: the key is new, was released, its holder's lease ran out, or its record is past its retention. Do the work,
 //     then call Complete.

@@ -145,7 +145,8 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as
 // permanent, and else released. Work that succeeded without a claim is committed. Work that returns nothing but the error of its
-// own [Claim.Complete] is done if [Claim.IsDone] says so; a completion that is perhaps not recorded is sent once more.
+// own [Claim.Complete] is done if [Claim.IsDone] says so; a completion that is perhaps not recorded is sent once more. Call it
+// once.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	w.mustExist()
 	w.stop()
