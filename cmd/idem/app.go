@@ -142,6 +142,9 @@ func (a *app) requireNames() error {
 	}
 }
 
+// isARN reports whether --table is the ARN of the table, as of another account, and not its name.
+func isARN(table string) bool { return strings.HasPrefix(table, "arn:") }
+
 // connect returns a desk with a client of DynamoDB whose answers are compared with this machine's clock.
 func connect(cfg aws.Config) *desk {
 	watched := &clock{HTTPClient: cfg.HTTPClient}

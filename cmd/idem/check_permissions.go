@@ -64,6 +64,14 @@ func (c *checking) probe() (*probe, error) {
 func (c *checking) workerPermissions(ctx context.Context, p *probe) {
 	c.itemPermissions(ctx, p)
 	c.transactionPermission(ctx, p)
+
+	if isARN(*p.table) {
+		c.addf("PartiQL", note, "not checked, because no statement takes the table's ARN: workers that name the table by it share no requests; "+
+			"give its name if yours do")
+
+		return
+	}
+
 	c.updateStatementPermission(ctx, p)
 	c.insertStatementPermission(ctx, p)
 	c.selectStatementPermission(ctx, p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
@@ -17,6 +18,8 @@ const consumedHours = 7 * 24
 
 // consumed asks CloudWatch for the units that a table has consumed, by hours. An hour without a point consumed none.
 func consumed(ctx context.Context, api cloudwatch.GetMetricDataAPIClient, table string, now time.Time) (*report.Consumed, error) {
+	table = strings.TrimPrefix(sourceName(table), "table/") // CloudWatch knows the name, and not the ARN
+
 	end := now.Truncate(time.Hour).Add(time.Hour)
 	c := &report.Consumed{
 		Begin: end.Add(-consumedHours * time.Hour), Resolution: time.Hour,

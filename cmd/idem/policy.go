@@ -56,7 +56,10 @@ func (a *app) policy(r *resources, parts []string) error {
 // statements returns the statements for all commands. The name of each begins with the part that it belongs to.
 func (a *app) statements(r *resources) []statement {
 	in := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*") + ":" + cmp.Or(r.account, "*") + ":"
-	table := "arn:aws:dynamodb:" + in + "table/" + a.flags.table
+	table := a.flags.table
+	if !isARN(table) {
+		table = "arn:aws:dynamodb:" + in + "table/" + table
+	}
 
 	return []statement{
 		{"Show", "Allow", []string{"dynamodb:GetItem"}, []string{table}},
