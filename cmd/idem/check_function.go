@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsarn "github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -134,7 +135,7 @@ func (c *checking) mapping(m *lambdatypes.EventSourceMappingConfiguration) {
 func (c *checking) queue(ctx context.Context, arn string, timeout time.Duration) {
 	name := sourceName(arn)
 
-	attributes, err := c.attributes(ctx, name)
+	attributes, err := c.attributes(ctx, arn)
 	if err != nil {
 		c.unasked("queue "+name, err)
 
@@ -198,7 +199,7 @@ func (c *checking) redelivery(ctx context.Context, name string, kept time.Durati
 // deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first
 // sending on a standard queue, and from its own on a FIFO queue; after a redrive the message is new in its queue.
 func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.Duration) (time.Duration, error) {
-	attributes, err := c.attributes(ctx, sourceName(arn))
+	attributes, err := c.attributes(ctx, arn)
 	if err != nil {
 		return 0, err
 	}
@@ -219,10 +220,13 @@ func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.
 	return max(kept, dead) + kept, nil
 }
 
-func (c *checking) attributes(ctx context.Context, name string) (map[string]string, error) {
+// attributes returns those of a queue, which may be another account's: the caller's account may have one of the same name.
+func (c *checking) attributes(ctx context.Context, queueARN string) (map[string]string, error) {
 	api := sqs.NewFromConfig(c.desk.config)
+	name := sourceName(queueARN)
+	owner, _ := awsarn.Parse(queueARN) // of a text that is no ARN, the account is empty, and SQS takes the caller's
 
-	queue, err := api.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
+	queue, err := api.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name, QueueOwnerAWSAccountId: &owner.AccountID})
 	if err != nil {
 		return nil, fmt.Errorf("URL of queue %s: %w", name, err)
 	}

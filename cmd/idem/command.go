@@ -40,7 +40,7 @@ Region, unless it runs with -sharedDb: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCE
 // exitCode returns the code that the program ends with after an error. A script reads from it whether each record was changed. Of
 // several errors the one with the highest code counts, so that an answer that is missing does not hide behind a record that is.
 func exitCode(err error) int {
-	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined { //nolint:errorlint // what is wrapped deeper is of one key
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
 		highest := exitDone
 		for _, one := range joined.Unwrap() {
 			highest = max(highest, exitCode(one))

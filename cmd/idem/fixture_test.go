@@ -414,9 +414,13 @@ func (c *cloud) answers(w http.ResponseWriter, r *http.Request, service, action 
 	return true
 }
 
+const ownAccount = "111122223333/"
+
+// queue answers for SQS. A queue of another account has its number before its name.
 func (c *cloud) queue(w http.ResponseWriter, r *http.Request, action string) {
 	var in struct {
 		QueueName string
+		Owner     string `json:"QueueOwnerAWSAccountId"`
 		QueueURL  string `json:"QueueUrl"`
 		Entries   []struct {
 			ID          string `json:"Id"`
@@ -432,9 +436,9 @@ func (c *cloud) queue(w http.ResponseWriter, r *http.Request, action string) {
 
 	switch action {
 	case "GetQueueUrl":
-		answer(w, http.StatusOK, map[string]string{"QueueUrl": c.endpoint + "/" + in.QueueName})
+		answer(w, http.StatusOK, map[string]string{"QueueUrl": c.endpoint + "/" + strings.TrimPrefix(in.Owner+"/", ownAccount) + in.QueueName})
 	case "GetQueueAttributes":
-		answer(w, http.StatusOK, map[string]any{"Attributes": c.queues[in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]]})
+		answer(w, http.StatusOK, map[string]any{"Attributes": c.queues[strings.TrimPrefix(in.QueueURL, c.endpoint+"/")]})
 	case "SendMessageBatch":
 		successful := []map[string]string{}
 
