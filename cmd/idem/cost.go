@@ -62,7 +62,8 @@ func (a *app) costCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Estimate what the records cost in a month",
 		Long: `Estimate what the records cost in a month, by the write units of docs/cost.md and the prices of us-east-1 (on-demand, November 2026).
-With --table the size of a record is that of the table's, as DynamoDB counts them every six hours.`,
+With --table the size of a record is that of the table's, as DynamoDB counts them every six hours; not with a --result of more than 32 KB, whose
+parts DynamoDB counts as records.`,
 		Example: "  idem cost --messages 1e6 --duplicates 1e4 --retention 720h\n  idem cost --table records --messages 1e6",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.cost(cmd, w) },
@@ -90,7 +91,7 @@ func (a *app) cost(cmd *cobra.Command, w *workload) error {
 		b.RecordBytes = plainRecord + largeMark
 	}
 
-	if a.flags.table != "" {
+	if a.flags.table != "" && w.result <= inlineResult {
 		if err := a.measure(cmd, &b); err != nil {
 			return err
 		}
