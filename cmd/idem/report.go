@@ -174,8 +174,12 @@ func items(ctx context.Context, d *desk) int64 {
 // readStream counts and judges what the table's stream has. It keeps nothing of a change. A table without a stream has no Stream.
 func (a *app) readStream(ctx context.Context, d *desk, pages int) (*report.Stream, error) {
 	arn, err := tablestream.Find(ctx, d.client, a.flags.table)
+	if errors.Is(err, tablestream.ErrSpecification) {
+		return nil, nil //nolint:nilnil // most tables have none
+	}
+
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // most tables have none
+		return nil, err
 	}
 
 	u := &auditRun{app: a, budget: pages, quiet: cmp.Or(a.quiet, defaultQuiet)}

@@ -45,13 +45,14 @@ func Find(ctx context.Context, tables dynamodb.DescribeTableAPIClient, table str
 	}
 
 	if out.Table == nil || out.Table.LatestStreamArn == nil {
-		return "", fmt.Errorf("the table %s has no stream: %w", table, errSpecification)
+		return "", fmt.Errorf("the table %s has no stream: %w", table, ErrSpecification)
 	}
 
 	return *out.Table.LatestStreamArn, nil
 }
 
-var errSpecification = errors.New("set the table's StreamSpecification to StreamEnabled: true and StreamViewType: NEW_AND_OLD_IMAGES; " +
+// ErrSpecification says that the table has no stream, or one whose changes cannot be read.
+var ErrSpecification = errors.New("set the table's StreamSpecification to StreamEnabled: true and StreamViewType: NEW_AND_OLD_IMAGES; " +
 	"the stream has only the changes that follow")
 
 // Read hands each change that the stream still has to each, one at a time, from the oldest on. Changes of one item come in the
@@ -208,7 +209,7 @@ func (r *reader) describe(ctx context.Context) error {
 
 		stream := out.StreamDescription
 		if view := stream.StreamViewType; view != streams.StreamViewTypeNewAndOldImages {
-			return fmt.Errorf("the stream %s has %s: disable it, and then %w", r.arn, view, errSpecification)
+			return fmt.Errorf("the stream %s has %s: disable it, and then %w", r.arn, view, ErrSpecification)
 		}
 
 		if first {
