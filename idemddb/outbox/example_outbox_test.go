@@ -23,7 +23,7 @@ func ExampleSQS() {
 	fmt.Println(answers)
 
 	for _, name := range []string{"idemddb-id", "idemddb-sequence"} {
-		fmt.Println(name, *client.sqs[0].MessageAttributes[name].StringValue)
+		fmt.Println(name, *client.entries[0].attributes[name].StringValue)
 	}
 	// Output:
 	// [<nil>]
@@ -77,7 +77,7 @@ func ExampleSNS() {
 
 	newest := ""
 	for _, e := range topic.accepted { // a receiver gets these
-		sequence := *e.MessageAttributes["idemddb-sequence"].StringValue
+		sequence := *e.attributes["idemddb-sequence"].StringValue
 		fmt.Println("received", sequence, "old:", sequence <= newest) // each sequence has one digit, so the texts can be compared
 		newest = max(newest, sequence)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	eventbridgetypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
@@ -45,22 +46,31 @@ type services struct {
 	fails  map[string]failure          // by body
 	refuse func(bodies []string) error // the whole request
 
-	requests [][]string                          // the bodies of each request
-	accepted []snstypes.PublishBatchRequestEntry // what a subscriber gets
-	sqs      []sqstypes.SendMessageBatchRequestEntry
-	sns      []snstypes.PublishBatchRequestEntry
+	requests [][]string // the bodies of each request
+	entries  []entry    // that SQS and SNS were sent
+	accepted []entry    // what a subscriber gets
 	events   []eventbridgetypes.PutEventsRequestEntry
+}
+
+// entry is a message as SQS and SNS are sent it.
+type entry struct {
+	body, group, deduplication string
+	attributes                 map[string]events.SQSMessageAttribute
 }
 
 // SendMessageBatch answers in the opposite order, because SQS promises none.
 func (s *services) SendMessageBatch(
 	_ context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options),
 ) (*sqs.SendMessageBatchOutput, error) {
-	s.sqs = append(s.sqs, in.Entries...)
-
 	var bodies []string
+
 	for _, e := range in.Entries {
-		bodies = append(bodies, *e.MessageBody)
+		sent := entry{*e.MessageBody, aws.ToString(e.MessageGroupId), aws.ToString(e.MessageDeduplicationId), map[string]events.SQSMessageAttribute{}}
+		for name, a := range e.MessageAttributes {
+			sent.attributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
+		}
+
+		bodies, s.entries = append(bodies, sent.body), append(s.entries, sent)
 	}
 
 	if err := s.take(bodies); err != nil {
@@ -86,11 +96,15 @@ func (s *services) SendMessageBatch(
 func (s *services) PublishBatch(
 	_ context.Context, in *sns.PublishBatchInput, _ ...func(*sns.Options),
 ) (*sns.PublishBatchOutput, error) {
-	s.sns = append(s.sns, in.PublishBatchRequestEntries...)
-
 	var bodies []string
+
 	for _, e := range in.PublishBatchRequestEntries {
-		bodies = append(bodies, *e.Message)
+		sent := entry{*e.Message, aws.ToString(e.MessageGroupId), aws.ToString(e.MessageDeduplicationId), map[string]events.SQSMessageAttribute{}}
+		for name, a := range e.MessageAttributes {
+			sent.attributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
+		}
+
+		bodies, s.entries = append(bodies, sent.body), append(s.entries, sent)
 	}
 
 	if err := s.take(bodies); err != nil {
@@ -99,11 +113,13 @@ func (s *services) PublishBatch(
 
 	out := &sns.PublishBatchOutput{}
 
-	for _, e := range slices.Backward(in.PublishBatchRequestEntries) {
+	sent := s.entries[len(s.entries)-len(bodies):]
+
+	for i, e := range slices.Backward(in.PublishBatchRequestEntries) {
 		switch f, ok := s.fails[*e.Message]; {
 		case !ok:
 			out.Successful = append(out.Successful, snstypes.PublishBatchResultEntry{Id: e.Id})
-			s.accepted = append(s.accepted, e)
+			s.accepted = append(s.accepted, sent[i])
 		case f.code != "":
 			out.Failed = append(out.Failed, snstypes.BatchResultErrorEntry{Id: e.Id, Code: &f.code, SenderFault: f.senderFault})
 		}

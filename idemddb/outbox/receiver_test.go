@@ -119,12 +119,7 @@ func fromSQS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	s := &services{}
 	sendOne(t, outbox.SQS(s, queueURL), m)
 
-	received := events.SQSMessage{Body: *s.sqs[0].MessageBody, MessageAttributes: map[string]events.SQSMessageAttribute{}}
-	for name, a := range s.sqs[0].MessageAttributes {
-		received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
-	}
-
-	return received
+	return events.SQSMessage{Body: s.entries[0].body, MessageAttributes: s.entries[0].attributes}
 }
 
 func fromRawSNS(t *testing.T, m idemddb.Message) events.SQSMessage {
@@ -133,26 +128,18 @@ func fromRawSNS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	s := &services{}
 	sendOne(t, outbox.SNS(s, topicARN), m)
 
-	received := events.SQSMessage{Body: *s.sns[0].Message, MessageAttributes: map[string]events.SQSMessageAttribute{}}
-	for name, a := range s.sns[0].MessageAttributes {
-		received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
-	}
-
-	return received
+	return events.SQSMessage{Body: s.entries[0].body, MessageAttributes: s.entries[0].attributes}
 }
 
 func fromSNS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	t.Helper()
 
-	s := &services{}
-	sendOne(t, outbox.SNS(s, topicARN), m)
-
-	attributes := map[string]any{}
-	for name, a := range s.sns[0].MessageAttributes {
-		attributes[name] = map[string]string{"Type": *a.DataType, "Value": *a.StringValue}
+	raw, attributes := fromRawSNS(t, m), map[string]any{}
+	for name, a := range raw.MessageAttributes {
+		attributes[name] = map[string]string{"Type": a.DataType, "Value": *a.StringValue}
 	}
 
-	return inBody(t, map[string]any{"Type": "Notification", "Message": *s.sns[0].Message, "MessageAttributes": attributes})
+	return inBody(t, map[string]any{"Type": "Notification", "Message": raw.Body, "MessageAttributes": attributes})
 }
 
 func fromEventBridge(t *testing.T, m idemddb.Message) events.SQSMessage {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -38,20 +37,17 @@ func TestMessageAttributes(t *testing.T) {
 			}
 		}
 
-		var toSQS, toSNS []string
-		for name, a := range s.sqs[0].MessageAttributes {
-			toSQS = append(toSQS, name+" "+*a.DataType+" "+*a.StringValue)
-		}
+		for i, e := range s.entries {
+			var got []string
+			for name, a := range e.attributes {
+				got = append(got, name+" "+a.DataType+" "+*a.StringValue)
+			}
 
-		for name, a := range s.sns[0].MessageAttributes {
-			toSNS = append(toSNS, name+" "+*a.DataType+" "+*a.StringValue)
-		}
+			slices.Sort(got)
 
-		slices.Sort(toSQS)
-		slices.Sort(toSNS)
-
-		if diff := cmp.Diff([][]string{c.want, c.want}, [][]string{toSQS, toSNS}); diff != "" {
-			t.Errorf("%s: attributes to SQS and SNS (-want +got):\n%s", name, diff)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: attributes to %s (-want +got):\n%s", name, senderNames[i], diff)
+			}
 		}
 	}
 }
@@ -78,12 +74,10 @@ func TestMessageGroups(t *testing.T) {
 			}
 		}
 
-		if g, d := aws.ToString(s.sqs[0].MessageGroupId), aws.ToString(s.sqs[0].MessageDeduplicationId); g != c.wantGroup || d != c.wantDedup {
-			t.Errorf("SQS: %s: group %q, deduplication id %q, want %q, %q", name, g, d, c.wantGroup, c.wantDedup)
-		}
-
-		if g, d := aws.ToString(s.sns[0].MessageGroupId), aws.ToString(s.sns[0].MessageDeduplicationId); g != c.wantGroup || d != c.wantDedup {
-			t.Errorf("SNS: %s: group %q, deduplication id %q, want %q, %q", name, g, d, c.wantGroup, c.wantDedup)
+		for i, e := range s.entries {
+			if e.group != c.wantGroup || e.deduplication != c.wantDedup {
+				t.Errorf("%s: %s: group %q, deduplication id %q, want %q, %q", senderNames[i], name, e.group, e.deduplication, c.wantGroup, c.wantDedup)
+			}
 		}
 	}
 }

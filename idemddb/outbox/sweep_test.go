@@ -566,7 +566,8 @@ func TestTwoSweepsAtOnceSendUnderOneId(t *testing.T) {
 	})
 }
 
-// The sweep reports what it cannot read or find, and does the rest.
+// The sweep reports what it cannot read or find, and does the rest. A sweep that could not look must not be taken for one that
+// found nothing.
 func TestTheSweepGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	eachSweep(t, func(a *account, index string) {
@@ -592,14 +593,38 @@ func TestTheSweepGoesOnAfterAnError(t *testing.T) {
 		over, cancel := context.WithCancel(a.Context())
 		cancel()
 
-		if report, _ := outbox.Sweep(over, a.store("payments", index, true), a); report.Records != 0 {
-			a.Errorf("got %+v after the end", report)
+		if report, err := outbox.Sweep(over, a.store("payments", index, true), a); report != (outbox.Report{Incomplete: true}) || err != nil {
+			a.Errorf("got %+v, %v after the end", report, err)
 		}
 
 		a.sweep(a.store("payments", index, true))
 
 		for i := range 5 {
 			a.arrived(fmt.Sprint("m", i))
+		}
+	})
+}
+
+// What the index still has may have been sent since, or be gone.
+func TestAnIndexThatIsBehindItsTableIsNoError(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		a.commit("payments", "sent", "m")
+		a.commit("payments", "gone", "m")
+		a.Advance(2 * time.Minute)
+		a.HoldIndexes()
+		audited.ByHand(a.DB, func() {
+			key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#gone"}}
+			if _, err := a.DeleteItem(a.Context(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: key}); err != nil {
+				a.Fatal(err)
+			}
+		})
+
+		for _, want := range []outbox.Report{{Records: 1, Sent: 1}, {}} {
+			got := a.sweep(a.store("payments", index, true))
+			if got.Oldest = 0; got != want {
+				a.Errorf("got %+v, want %+v", got, want)
+			}
 		}
 	})
 }

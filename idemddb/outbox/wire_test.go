@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -61,27 +62,18 @@ func newWire(t *testing.T, status int, header http.Header, answer string) *wire 
 	return w
 }
 
-// sent is the JSON of the last request.
-func (w *wire) sent(t *testing.T) any {
+// wantSent compares the JSON of the last request.
+func (w *wire) wantSent(t *testing.T, text string) {
 	t.Helper()
 
-	var v any
-	if err := json.Unmarshal(w.bodies[len(w.bodies)-1], &v); err != nil {
+	var want, got any
+	if err := errors.Join(json.Unmarshal([]byte(text), &want), json.Unmarshal(w.bodies[len(w.bodies)-1], &got)); err != nil {
 		t.Fatal(err)
 	}
 
-	return v
-}
-
-func parsed(t *testing.T, text string) any {
-	t.Helper()
-
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
 	}
-
-	return v
 }
 
 // two are a message with everything and one with little.
@@ -105,15 +97,13 @@ func TestSQSOnTheWire(t *testing.T) {
 		t.Errorf("target %s", got)
 	}
 
-	if diff := cmp.Diff(parsed(t, `{"QueueUrl": "`+queueURL+`.fifo", "Entries": [
+	w.wantSent(t, `{"QueueUrl": "`+queueURL+`.fifo", "Entries": [
 		{"Id": "0", "MessageBody": "{\"paymentId\":\"p-1\"}", "MessageGroupId": "ann", "MessageDeduplicationId": "tx-0", "MessageAttributes": {
 			"tenant": {"DataType": "String", "StringValue": "seven"}, "idemddb-id": {"DataType": "String", "StringValue": "tx-0"},
 			"idemddb-sequence": {"DataType": "Number", "StringValue": "42"}}},
 		{"Id": "1", "MessageBody": "{}", "MessageGroupId": "tx-1", "MessageDeduplicationId": "tx-1", "MessageAttributes": {
 			"idemddb-id": {"DataType": "String", "StringValue": "tx-1"}}}
-	]}`), w.sent(t)); diff != "" {
-		t.Errorf("request (-want +got):\n%s", diff)
-	}
+	]}`)
 }
 
 func TestSNSOnTheWire(t *testing.T) {
@@ -182,12 +172,10 @@ func TestEventBridgeOnTheWire(t *testing.T) {
 		t.Errorf("target %s", got)
 	}
 
-	if diff := cmp.Diff(parsed(t, `{"Entries": [
+	w.wantSent(t, `{"Entries": [
 		{"EventBusName": "bus", "Source": "payments", "DetailType": "captured", "Detail": "{\"paymentId\":\"p-1\"}", "Resources": ["idemddb:tx-0", "idemddb-sequence:42"]},
 		{"EventBusName": "bus", "Source": "payments", "DetailType": "captured", "Detail": "{}", "Resources": ["idemddb:tx-1"]}
-	]}`), w.sent(t)); diff != "" {
-		t.Errorf("request (-want +got):\n%s", diff)
-	}
+	]}`)
 }
 
 // The codes are those that the SDK makes of the services' answers.
