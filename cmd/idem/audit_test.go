@@ -242,14 +242,6 @@ func TestAnAuditThatDoesNotComeToTheEndSaysSo(t *testing.T) {
 		n.idem("audit")
 		n.expect(exitError, "has NEW_IMAGE: disable it, and then set the table's StreamSpecification")
 	})
-	t.Run("because the budget ended", func(t *testing.T) {
-		t.Parallel()
-
-		n := streaming(t)
-		n.complete("p-9")
-		n.idem("audit", "--budget", "1")
-		n.expect(exitError, "audit: 2 changes judged", "the budget ended before the stream was read to its end; raise --budget")
-	})
 	t.Run("because it was denied", func(t *testing.T) {
 		t.Parallel()
 
@@ -267,34 +259,33 @@ func TestAnAuditThatDoesNotComeToTheEndSaysSo(t *testing.T) {
 			}
 		}
 	})
-	t.Run("which is not so where the changes are young", func(t *testing.T) {
-		t.Parallel()
 
-		n := streaming(t)
-		n.complete("p-9")
-		n.idem("audit", "--since", "1h")
-		n.expect(exitDone, "audit: 2 changes judged")
-	})
-	t.Run("because an argument is wrong", func(t *testing.T) {
-		t.Parallel()
+	for name, c := range map[string]struct {
+		args  []string
+		code  int
+		wants []string
+	}{
+		"because the budget ended": {
+			[]string{"--budget", "1"}, exitError,
+			[]string{"audit: 2 changes judged", "the budget ended before the stream was read to its end; raise --budget"},
+		},
+		"which is not so where the changes are young": {[]string{"--since", "1h"}, exitDone, []string{"audit: 2 changes judged"}},
+		"because a time is wrong": {
+			[]string{"--resolution", "-1s"}, exitError, []string{"audit: Options.Resolution: must not be negative"},
+		},
+		"because a namespace is wrong": {
+			[]string{"--namespaces", "a#b"}, exitError, []string{`audit: Options.Namespaces: "a#b" must not contain`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		n := streaming(t)
-
-		for want, args := range map[string][]string{
-			"--table: must not be empty":                          {"--table", ""},
-			"--namespace: must not be empty":                      {"p-9", "--namespace", ""},
-			"--since: must not be negative, is -1h0m0s":           {"--since", "-1h"},
-			"--budget: must not be negative, is -1":               {"--budget", "-1"},
-			"--quiet: must be positive":                           {"--quiet", "0"},
-			"name one key: a KEY or --hash":                       {"p-9", "--hash", "sha256:Nrs9CSgXRKWb"},
-			"--hash: must be \"sha256:\" and 12":                  {"--hash", "Nrs9"},
-			"audit: Options.Resolution: must not be negative":     {"--resolution", "-1s"},
-			"audit: Options.Namespaces: \"a#b\" must not contain": {"--namespaces", "a#b"},
-		} {
-			n.idem(append([]string{"audit"}, args...)...)
-			n.expect(exitError, want)
-		}
-	})
+			n := streaming(t)
+			n.complete("p-9")
+			n.idem(append([]string{"audit"}, c.args...)...)
+			n.expect(c.code, c.wants...)
+		})
+	}
 }
 
 // A stream that is followed is read until the operator interrupts it, and its violations are printed when they come.

@@ -97,20 +97,9 @@ func (n *night) deployQuickStart() {
 		n.t.Fatal(err)
 	}
 
-	n.aws.set(func(c *cloud) {
-		c.lambda = map[string]any{
-			"functions/quickstart/configuration": map[string]any{"FunctionName": "quickstart", "Timeout": function.Timeout},
-			"event-source-mappings": map[string]any{"EventSourceMappings": []map[string]any{{
-				"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": function.Events["FromQueue"].Properties.FunctionResponseTypes,
-			}}},
-		}
-		c.queues = map[string]map[string]string{
-			"payments": {
-				"VisibilityTimeout": queue.VisibilityTimeout, "MessageRetentionPeriod": queue.MessageRetentionPeriod, "RedrivePolicy": string(redrive),
-			},
-			"payments-dead": {"MessageRetentionPeriod": letters.MessageRetentionPeriod},
-		}
-	})
+	n.behindQueue("quickstart", function.Timeout, function.Events["FromQueue"].Properties.FunctionResponseTypes, map[string]string{
+		"VisibilityTimeout": queue.VisibilityTimeout, "MessageRetentionPeriod": queue.MessageRetentionPeriod, "RedrivePolicy": string(redrive),
+	}, letters.MessageRetentionPeriod)
 }
 
 // createTable makes the table of the template.
@@ -132,11 +121,5 @@ func (n *night) createTable(template quickStart) {
 		n.t.Fatal(err)
 	}
 
-	if _, err := n.client.UpdateTimeToLive(n.t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: &table.TimeToLiveSpecification.AttributeName, Enabled: &table.TimeToLiveSpecification.Enabled,
-		},
-	}); err != nil {
-		n.t.Fatal(err)
-	}
+	n.timeToLive(table.TimeToLiveSpecification.AttributeName, table.TimeToLiveSpecification.Enabled)
 }

@@ -14,26 +14,51 @@ const queueARN = "arn:aws:sqs:us-east-1:111122223333:payments"
 
 // payments is a function behind a queue, as the sample deploys it.
 func (n *night) payments() {
+	n.behindQueue("payments", 60, []string{"ReportBatchItemFailures"}, map[string]string{
+		"VisibilityTimeout": "360", "MessageRetentionPeriod": "345600", "RedrivePolicy": `{"deadLetterTargetArn":"` + queueARN + `-dead","maxReceiveCount":5}`,
+	}, "1209600")
+
+	n.timeToLive("exp", true)
+}
+
+// behindQueue is a function with these times, whose queue has these attributes.
+func (n *night) behindQueue(function string, timeout int, reports []string, queue map[string]string, lettersKept string) {
 	n.aws.set(func(c *cloud) {
 		c.lambda = map[string]any{
-			"functions/payments/configuration": map[string]any{"FunctionName": "payments", "Timeout": 60},
+			"functions/" + function + "/configuration": map[string]any{"FunctionName": function, "Timeout": timeout},
 			"event-source-mappings": map[string]any{"EventSourceMappings": []map[string]any{{
-				"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": []string{"ReportBatchItemFailures"},
+				"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": reports,
 			}}},
 		}
-		c.queues = map[string]map[string]string{
-			"payments": {
-				"VisibilityTimeout": "360", "MessageRetentionPeriod": "345600",
-				"RedrivePolicy": `{"deadLetterTargetArn":"` + queueARN + `-dead","maxReceiveCount":5}`,
-			},
-			"payments-dead": {"MessageRetentionPeriod": "1209600"},
-		}
+		c.queues = map[string]map[string]string{"payments": queue, "payments-dead": {"MessageRetentionPeriod": lettersKept}}
 	})
+}
+
+// timeToLive turns Time to Live on for an attribute.
+func (n *night) timeToLive(attribute string, isOn bool) {
+	n.t.Helper()
 
 	if _, err := n.client.UpdateTimeToLive(n.t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: &isOn},
 	}); err != nil {
 		n.t.Fatal(err)
+	}
+}
+
+// described has the table described with another field.
+func described(field string, value any) func(*night) {
+	return func(n *night) { n.aws.described = map[string]any{field: value} }
+}
+
+// streamOf is a stream that shows this of a change.
+func streamOf(view string) func(*night) {
+	return described("StreamSpecification", map[string]any{"StreamEnabled": true, "StreamViewType": view})
+}
+
+// replicated is a table with replicas of this consistency.
+func replicated(consistency string) func(*night) {
+	return func(n *night) {
+		n.aws.described = map[string]any{"MultiRegionConsistency": consistency, "Replicas": replicas}
 	}
 }
 
@@ -84,38 +109,29 @@ func TestCheckFindsEachFault(t *testing.T) {
 			func(n *night) { n.aws.queues["payments-dead"]["MessageRetentionPeriod"] = "345600" }, nil, exitRefused, "a dead letter may be gone at once",
 		},
 		"its replicas refuse transactions": {
-			func(n *night) {
-				n.aws.described = map[string]any{"MultiRegionConsistency": "STRONG", "Replicas": replicas}
-			}, nil, exitRefused,
+			replicated("STRONG"), nil, exitRefused,
 			"FAULT  replicas: the table has multi-Region strong consistency (MRSC), and DynamoDB then has neither transactions nor Time to Live",
 		},
 		"it has replicas": {
-			func(n *night) {
-				n.aws.described = map[string]any{"MultiRegionConsistency": "EVENTUAL", "Replicas": replicas}
-			}, nil, exitDone,
-			"note   replicas: the table is replicated to eu-west-1, eu-central-1; claim a key in one Region only",
+			replicated("EVENTUAL"), nil, exitDone, "note   replicas: the table is replicated to eu-west-1, eu-central-1; claim a key in one Region only",
 		},
 		"nobody has an index": {
-			func(n *night) { n.aws.described = map[string]any{"GlobalSecondaryIndexes": []any{}} }, []string{"--unsent-index", ""}, exitDone,
+			described("GlobalSecondaryIndexes", []any{}), []string{"--unsent-index", ""}, exitDone,
 			"note   index: there is none for unsent messages; without one, idem and the sweep read the whole table to find them",
 		},
 		"it was restored": {
-			func(n *night) { n.aws.described = map[string]any{"RestoreSummary": restored(false)} }, nil, exitDone,
+			described("RestoreSummary", restored(false)), nil, exitDone,
 			"note   restore: restored from table/payments as it was at 2026-01-02 03:00:00Z",
 		},
 		"it is being restored": {
-			func(n *night) { n.aws.described = map[string]any{"RestoreSummary": restored(true)} }, nil, exitRefused,
+			described("RestoreSummary", restored(true)), nil, exitRefused,
 			"FAULT  restore: the table is being restored from table/payments: let no worker use it yet",
 		},
 		"it has a stream": {
-			func(n *night) {
-				n.aws.described = map[string]any{"StreamSpecification": map[string]any{"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}
-			}, nil, exitDone, "note   stream: on, NEW_AND_OLD_IMAGES; the library needs none, and idem audit reads it",
+			streamOf("NEW_AND_OLD_IMAGES"), nil, exitDone, "note   stream: on, NEW_AND_OLD_IMAGES; the library needs none, and idem audit reads it",
 		},
 		"it has a stream that cannot be audited": {
-			func(n *night) {
-				n.aws.described = map[string]any{"StreamSpecification": map[string]any{"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}
-			}, nil, exitDone, "note   stream: on, KEYS_ONLY; the library needs none, and idem audit needs NEW_AND_OLD_IMAGES",
+			streamOf("KEYS_ONLY"), nil, exitDone, "note   stream: on, KEYS_ONLY; the library needs none, and idem audit needs NEW_AND_OLD_IMAGES",
 		},
 		"a slow clock":     {func(n *night) { n.aws.late = time.Minute }, nil, exitRefused, "FAULT  clock: off by about"},
 		"another function": {nil, []string{"--function", "refunds"}, exitError, "?      function: could not be checked: "},

@@ -556,40 +556,6 @@ func TestListStopsAndGoesOn(t *testing.T) {
 	})
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
-	t.Parallel()
-
-	n := newNight(t, idemddbtest.New(nil).Handler())
-
-	for want, args := range map[string][]string{
-		"--table: must not be empty":                 {"show", "p-9", "--table", ""},
-		"--namespace: must not be empty":             {"show", "p-9", "--namespace", ""},
-		"name the record in one way":                 {"show"},
-		"name the record in one way: ":               {"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"},
-		"--hash: must be":                            {"show", "--hash", "a-IB"},
-		"--all: must not be joined":                  {"reopen", "p-9", "--all", "--why", "x"},
-		"unknown command":                            {"reopn", "p-9"},
-		"namespace: must not hold '#'":               {"show", "p-9", "--namespace", "a#b"},
-		"configuration of AWS: failed to get shared": {"show", "p-9", "--profile", "nobody"},
-		"--stream-budget: must not be negative":      {"report", "--stream-budget", "-1"},
-		"--out: must not be empty":                   {"report", "--out", ""},
-		"no part of the policy":                      {"policy", "everything"},
-		"--messages: must not be negative, is -1":    {"cost", "--messages", "-1"},
-		`"records" for "idem ttl"`:                   {"ttl", "records"},
-		`"records" for "idem check"`:                 {"check", "records"},
-		`"records" for "idem cost"`:                  {"cost", "records"},
-	} {
-		n.idem(args...)
-		n.expect(exitError, want)
-	}
-
-	for _, flag := range []string{"--hash", "--message", "--request"} {
-		n.screen.Reset()
-		n.idem("reopen", "--all", flag, "x", "--why", "x")
-		n.expect(exitError, "--all: must not be joined with keys")
-	}
-}
-
 func TestThePolicyHasTheActionsThatAreUsed(t *testing.T) {
 	t.Parallel()
 

@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -99,12 +96,7 @@ func TestDrillTimeToLiveOnTheWrongAttribute(t *testing.T) {
 	t.Parallel()
 
 	n := onDynamoDBLocal(t)
-	if _, err := n.client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("ttl"), Enabled: new(true)},
-	}); err != nil {
-		t.Fatal(err)
-	}
-
+	n.timeToLive("ttl", true)
 	n.idem("check")
 	n.expect(exitRefused, `time to live: on "ttl", the records have their end in "exp"`)
 	n.idem("ttl", "--yes")

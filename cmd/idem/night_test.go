@@ -56,38 +56,70 @@ func TestAListThatHasReadNothingNamesNoCursor(t *testing.T) {
 	}
 }
 
-// The program speaks of its flags, and not of the fields of a package.
+// What is wrong or missing is named as it was typed: the program speaks of its flags, and not of the fields of a package.
 func TestAWrongArgumentIsNamedAsItWasTyped(t *testing.T) {
 	t.Parallel()
 
 	n := newNight(t, idemddbtest.New(nil).Handler())
 	n.fail("p-9", "no")
+	n.announce("p-8")
+	n.announce("p-7")
 
-	for want, args := range map[string][]string{
-		"--hash: must be":                             {"show", "--hash", "a-IB"},
-		"--budget: must not be negative":              {"list", "--budget", "-1"},
-		"--rate: must not be negative":                {"list", "--rate", "-1"},
-		"--segments: must be 0 to 1000":               {"list", "--segments", "1001"},
-		"--cursor: is none of a list with the same":   {"list", "--cursor", "gQ"},
-		"--cursor: is none of a list with the same -": {"list", "--cursor", "?"},
-		"--limit: must not be negative":               {"list", "--limit", "-1"},
-		"--watch: must not be negative":               {"list", "--watch", "-1s"},
-		"--clock-skew: must not be negative":          {"list", "--clock-skew", "-1s"},
-		"raise --budget":                              {"list", "unsent", "--budget", "0.1"},
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"--table: must not be empty", []string{"show", "p-9", "--table", ""}},
+		{"--namespace: must not be empty", []string{"show", "p-9", "--namespace", ""}},
+		{"namespace: must not hold '#'", []string{"show", "p-9", "--namespace", "a#b"}},
+		{"name the record in one way", []string{"show"}},
+		{"name the record in one way: ", []string{"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"}},
+		{"--hash: must be", []string{"show", "--hash", "a-IB"}},
+		{"unknown command", []string{"reopn", "p-9"}},
+		{"configuration of AWS: failed to get shared", []string{"show", "p-9", "--profile", "nobody"}},
+		{"no part of the policy", []string{"policy", "everything"}},
+		{"--messages: must not be negative, is -1", []string{"cost", "--messages", "-1"}},
+		{`"records" for "idem ttl"`, []string{"ttl", "records"}},
+		{`"records" for "idem check"`, []string{"check", "records"}},
+		{`"records" for "idem cost"`, []string{"cost", "records"}},
+
+		{"--all: must not be joined", []string{"reopen", "p-9", "--all", "--why", "x"}},
+		{"--all: must not be joined with keys", []string{"reopen", "--all", "--hash", "x", "--why", "x"}},
+		{"--all: must not be joined with keys", []string{"reopen", "--all", "--message", "x", "--why", "x"}},
+		{"--all: must not be joined with keys", []string{"reopen", "--all", "--request", "x", "--why", "x"}},
+
+		{"--budget: must not be negative", []string{"list", "--budget", "-1"}},
+		{"--rate: must not be negative", []string{"list", "--rate", "-1"}},
+		{"--segments: must be 0 to 1000", []string{"list", "--segments", "1001"}},
+		{"--cursor: is none of a list with the same", []string{"list", "--cursor", "gQ"}},
+		{"--cursor: is none of a list with the same -", []string{"list", "--cursor", "?"}},
+		{"--limit: must not be negative", []string{"list", "--limit", "-1"}},
+		{"--watch: must not be negative", []string{"list", "--watch", "-1s"}},
+		{"--clock-skew: must not be negative", []string{"list", "--clock-skew", "-1s"}},
+		{"raise --budget", []string{"list", "unsent", "--budget", "0.1"}},
+		{"--since and --retries: are for idem list twice", []string{"list", "failed", "--since", "2h"}},
+		{"--retries: are for idem list twice", []string{"list", "failed", "--retries"}},
+		{"--since: must not be negative", []string{"list", "twice", "--since", "-2h"}},
+		{"twice stands alone", []string{"list", "twice", "failed"}},
+
+		{"--stream-budget: must not be negative", []string{"report", "--stream-budget", "-1"}},
+		{"--out: must not be empty", []string{"report", "--out", ""}},
+
+		{"--table: must not be empty", []string{"audit", "--table", ""}},
+		{"--namespace: must not be empty", []string{"audit", "p-9", "--namespace", ""}},
+		{"--since: must not be negative, is -1h0m0s", []string{"audit", "--since", "-1h"}},
+		{"--budget: must not be negative, is -1", []string{"audit", "--budget", "-1"}},
+		{"--quiet: must be positive", []string{"audit", "--quiet", "0"}},
+		{"name one key: a KEY or --hash", []string{"audit", "p-9", "--hash", "sha256:Nrs9CSgXRKWb"}},
+		{"--hash: must be \"sha256:\" and 12", []string{"audit", "--hash", "Nrs9"}},
 	} {
 		n.screen.Reset()
-
-		if strings.Contains(want, "raise") {
-			n.announce("p-8")
-			n.announce("p-7")
-		}
-
-		n.idem(args...)
-		n.expect(exitError, want)
+		n.idem(test.args...)
+		n.expect(exitError, test.want)
 
 		for _, leaked := range []string{"operate:", "idemddb:", "Selection.", "Options.", "invalid character", "illegal base64"} {
 			if strings.Contains(n.shown(), leaked) {
-				t.Errorf("%v: %q is on the screen:\n%s", args, leaked, n.shown())
+				t.Errorf("%v: %q is on the screen:\n%s", test.args, leaked, n.shown())
 			}
 		}
 	}

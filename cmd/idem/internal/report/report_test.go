@@ -122,18 +122,6 @@ func TestKeysAreShownIfThatIsAsked(t *testing.T) {
 	}
 }
 
-func TestThePageHasTheTwelveCommonestCauses(t *testing.T) {
-	t.Parallel()
-
-	totals := report.NewTotals(now, false)
-	for i := range 14 {
-		totals.Add(&operate.View{Status: operate.Failed, State: "FAILED", Cause: "cause " + string(rune('a'+i)), Born: now.Add(-time.Hour)})
-	}
-
-	_, text := page(t, totals, report.Reading{Table: "records", Namespace: "payments", Read: 14, Units: 7})
-	expect(t, text, "cause k 1 cause l 1 all others 2")
-}
-
 // What stands in the page is all that it needs: no script, no address of another server. Each plot is well-formed.
 func TestThePageNeedsNothingElse(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -11,76 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
-
-// Five faults are planted in one table, and the operator has nothing but three commands: which payments are to be looked at, and
-// why?
-func TestDrillFiveFaultsInOneTable(t *testing.T) {
-	t.Parallel()
-
-	n := streaming(t)
-	n.clock.Advance(time.Since(n.clock.Now()) - 2*time.Minute)
-	n.complete("p-1")
-
-	// Another program writes records, and has turned Time to Live on for its own attribute.
-	n.put(map[string]types.AttributeValue{"pk": text("payments#p-2"), "status": text("DONE"), "ttl": number("1767322800")})
-
-	if _, err := n.client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("ttl"), Enabled: new(true)},
-	}); err != nil {
-		t.Fatal(err)
-	}
-
-	// An old item is written back over a newer one, and a person edits another one. The next deliveries run the work of both again.
-	n.claim("p-3", "8f6e1c1e")
-	old := n.item("p-3")
-	n.complete("p-4")
-	n.clock.Advance(time.Minute)
-	n.complete("p-3")
-	n.put(old)
-
-	edited := n.item("p-4")
-	edited["st"] = text("INPROGRESS")
-	n.put(edited)
-	n.complete("p-3")
-	n.complete("p-4")
-
-	n.idem("audit", "--since", "2h")
-	n.expect(exitRefused, "payments#p-2 (", "payments#p-3 (", "payments#p-4 (", "VIOLATION (state)", "VIOLATION (not past its end)", "idem: violations: ")
-
-	if strings.Contains(n.lastOut, "payments#p-1 ") {
-		t.Errorf("a payment that is right is named:\n%s", n.shown())
-	}
-
-	// While the operator follows the stream, a worker whose clock is 5 s ahead claims keys. DynamoDB Local has only the minute of a
-	// change.
-	ahead := func() { n.clock.Advance(time.Since(n.clock.Now()) + 5*time.Second) }
-	n.aws.set(func(c *cloud) {
-		c.scans = 20
-		c.reads = func(page int) {
-			ahead()
-
-			if _, _, err := n.store.Claim(context.WithoutCancel(t.Context()), fmt.Sprint("p-5-", page), nil); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	n.idem("audit", "--follow")
-	n.expect(exitRefused, "payments#p-5-", "VIOLATION (clock ahead): The clock of the worker, by born,")
-	n.aws.set(func(c *cloud) { c.reads = nil })
-
-	n.idem("check")
-	n.expect(exitRefused, `FAULT  time to live: on "ttl", the records have their end in "exp"`)
-
-	n.idem("list", "twice", "--since", "2h")
-	n.expect(exitDone, "The handlers of these keys began more than once", "p-3", "p-4", "2 found")
-}
 
 // obstacle is in the way of those who read a stream of DynamoDB Local.
 type obstacle struct {
