@@ -6,29 +6,83 @@ import (
 	"testing"
 )
 
-func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
+func TestHotItems(t *testing.T) {
 	t.Parallel()
 
-	// A flight may touch five hot items at the end: one, and two for each success.
-	runScript(t, `
-		draws 0.5, a comes touching hot -> a
-		a lands gated on hot+1+2 -> next 37.5ms
-		b comes touching hot+other ->
-		c comes touching cold -> c
-		+5ms, c lands -> next 32.5ms
-		+32.5ms -> a
-		a lands -> b
-		b lands ->
-		d comes touching hot+1 held in G, e comes touching 2 held in G, G flushes -> d+e`)
-}
-
-func TestEachConflictClosesTheGateForAsLong(t *testing.T) {
-	t.Parallel()
-
-	runScript(t, `
-		draws 0.5, a comes touching hot -> a`+strings.Repeat(`
-		a lands gated on hot -> next 37.5ms
-		+37.5ms -> a`, 3))
+	runScripts(t, map[string]string{
+		// A flight may touch five hot items at the end: one, and two for each success.
+		"all writes of hot items stand behind one gate": `
+			draws 0.5, a comes touching hot -> a
+			a lands gated on hot+1+2 -> next 37.5ms
+			b comes touching hot+other ->
+			c comes touching cold -> c
+			+5ms, c lands -> next 32.5ms
+			+32.5ms -> a
+			a lands -> b
+			b lands ->
+			d comes touching hot+1 held in G, e comes touching 2 held in G, G flushes -> d+e`,
+		"each conflict closes the gate for as long": `
+			draws 0.5, a comes touching hot -> a` + strings.Repeat(`
+			a lands gated on hot -> next 37.5ms
+			+37.5ms -> a`, 3),
+		// Of more than a thousand hot items the oldest ones are forgotten.
+		// The first one is hot anew behind the thousandth.
+		"a thousand items are hot at most": `
+			a comes joint -> a
+			a lands ->
+			b comes joint -> b
+			b lands done on ` + together("hot", 0, 999) + `+hot0+hot1000+hot1001 ->
+			c comes touching hot0 ->
+			d comes touching hot3 ->
+			e comes touching hot1+hot2 -> e`,
+		"a conflict on a record alone is the pause of its write": `
+			a comes touching item -> a
+			a lands not-now ->
+			b comes touching item -> b`,
+		// The end of another write has passed while it was under way.
+		"a write behind the gate ends in time": `
+			a comes touching hot until 25ms -> a
+			b comes of a joint until 2ms ->
+			+12.5ms ->
+			+5ms, a lands gated on hot -> b next 7.5ms
+			+7.5ms -> over a`,
+		// A transaction that touches fewer hot items is cancelled less often, and costs less if it is.
+		// The others wait for longer than f, because another flight of hot items is under way.
+		"a conflict halves the hot items of a flight": inConflict("a", "b", "c", "d", "e") + `
+			+50ms -> a+b
+			f comes touching cold ->
+			+2ms -> f
+			a lands -> c+d+e`,
+		"a flight of hot items that is sent once more keeps no other waiting": inConflict("a", "b") + `
+			+50ms -> a
+			a lands not-now repeatable -> b`,
+		"after each flight of hot items without a conflict the next takes two more": inConflict("a", "b", "c", "d", "e", "f") + `
+			+50ms -> a+b+c
+			a lands all gated on of-a ->
+			+50ms -> a
+			a lands -> b+c+d
+			b lands -> e+f`,
+		// Else it would never leave.
+		// A flight may touch one of them first, and three after the next.
+		"a write of many hot items is the only hot one of its flight": `
+			a comes touching hot -> a
+			a lands gated on hot+1+2+3+4 ->
+			b comes touching 1+2+3+4, c comes touching hot ->
+			+50ms -> a
+			a lands -> b
+			b lands -> c`,
+		// A conflict is the lesser evil then.
+		"a flight of hot items keeps others waiting for 4 T": inConflict("a", "b") + `
+			+50ms -> a next 20ms
+			+20ms -> b`,
+		"additions to one hot item travel together": `
+			a comes adds hot -> a
+			a lands gated on hot ->
+			+50ms -> a
+			a lands gated on hot ->
+			b comes adds hot ->
+			+50ms -> a+b`,
+	})
 }
 
 // Else an unlucky write waits behind ever new ones of other processes, and the slowest messages become much slower than the
@@ -83,21 +137,6 @@ func TestOnlyAnAnsweredFlightOfHotItemsLetsTheNextOneTouchMore(t *testing.T) {
 	}
 }
 
-// Of more than a thousand hot items the oldest ones are forgotten.
-func TestAThousandItemsAreHotAtMost(t *testing.T) {
-	t.Parallel()
-
-	// The first one is hot anew behind the thousandth.
-	runScript(t, `
-		a comes joint -> a
-		a lands ->
-		b comes joint -> b
-		b lands done on `+together("hot", 0, 999)+`+hot0+hot1000+hot1001 ->
-		c comes touching hot0 ->
-		d comes touching hot3 ->
-		e comes touching hot1+hot2 -> e`)
-}
-
 func TestAnItemIsHotFor64T(t *testing.T) {
 	t.Parallel()
 
@@ -114,25 +153,6 @@ func TestAnItemIsHotFor64T(t *testing.T) {
 	}
 }
 
-func TestAConflictOnARecordAloneIsThePauseOfItsWrite(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes touching item -> a
-		a lands not-now ->
-		b comes touching item -> b`)
-}
-
-// The end of another write has passed while it was under way.
-func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes touching hot until 25ms -> a
-		b comes of a joint until 2ms ->
-		+12.5ms ->
-		+5ms, a lands gated on hot -> b next 7.5ms
-		+7.5ms -> over a`)
-}
-
 // inConflict has writes leave in one flight, which meets conflicts on all of their items.
 func inConflict(names ...string) string {
 	var comes, items []string
@@ -144,66 +164,4 @@ func inConflict(names ...string) string {
 	return fmt.Sprintf(`
 		%s, G flushes -> %s
 		%s lands all gated on %s ->`, strings.Join(comes, ", "), strings.Join(names, "+"), names[0], strings.Join(items, "+"))
-}
-
-// A transaction that touches fewer hot items is cancelled less often, and costs less if it is.
-func TestAConflictHalvesTheHotItemsOfAFlight(t *testing.T) {
-	t.Parallel()
-
-	// The others wait for longer than f, because another flight of hot items is under way.
-	runScript(t, inConflict("a", "b", "c", "d", "e")+`
-		+50ms -> a+b
-		f comes touching cold ->
-		+2ms -> f
-		a lands -> c+d+e`)
-}
-
-func TestAFlightOfHotItemsThatIsSentOnceMoreKeepsNoOtherWaiting(t *testing.T) {
-	t.Parallel()
-	runScript(t, inConflict("a", "b")+`
-		+50ms -> a
-		a lands not-now repeatable -> b`)
-}
-
-func TestAfterEachFlightOfHotItemsWithoutAConflictTheNextTakesTwoMore(t *testing.T) {
-	t.Parallel()
-	runScript(t, inConflict("a", "b", "c", "d", "e", "f")+`
-		+50ms -> a+b+c
-		a lands all gated on of-a ->
-		+50ms -> a
-		a lands -> b+c+d
-		b lands -> e+f`)
-}
-
-// Else it would never leave.
-func TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight(t *testing.T) {
-	t.Parallel()
-
-	// A flight may touch one of them first, and three after the next.
-	runScript(t, `
-		a comes touching hot -> a
-		a lands gated on hot+1+2+3+4 ->
-		b comes touching 1+2+3+4, c comes touching hot ->
-		+50ms -> a
-		a lands -> b
-		b lands -> c`)
-}
-
-// A conflict is the lesser evil then.
-func TestAFlightOfHotItemsKeepsOthersWaitingFor4T(t *testing.T) {
-	t.Parallel()
-	runScript(t, inConflict("a", "b")+`
-		+50ms -> a next 20ms
-		+20ms -> b`)
-}
-
-func TestAdditionsToOneHotItemTravelTogether(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes adds hot -> a
-		a lands gated on hot ->
-		+50ms -> a
-		a lands gated on hot ->
-		b comes adds hot ->
-		+50ms -> a+b`)
 }

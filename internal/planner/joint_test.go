@@ -7,6 +7,72 @@ import (
 	"testing"
 )
 
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+
+	runScripts(t, map[string]string{
+		"a commit does not wait for claims that are announced": `G expects 2, a comes joint in G -> a`,
+		"a commit that waits for members at work does not end the wait of claims": `
+			G joins, G joins, G expects 2, a comes joint in G -> next 200µs
+			+0.2ms -> a
+			b comes in G ->`,
+		"a commit waits for others of its group only": `
+			a comes held in G -> next 100ms
+			b comes joint -> b
+			+5ms, b lands -> next 95ms
+			+95ms -> a`,
+		// Statements and transactions do not travel together, and each waits for its own flights.
+		"a statement does not wait for a transaction": `
+			a comes joint -> a
+			b comes -> b
+			settled comes of a, a2 comes joint of a -> next 20ms`,
+		"an extension gives way to a transaction of its record": `
+			a comes joint -> a
+			extends comes of a in G extends, settles comes joint of a in G ->
+			+5ms, a lands -> settles`,
+		"who has left is not given up": `
+			a comes held in G until 1s, b comes held in G until 1s, G flushes -> a+b
+			a leaves, late 1s, a lands all not-now repeatable -> over b`,
+		// c writes y otherwise, and the condition of the other is another one.
+		"writes that add to one item travel together": `
+			first comes touching x -> first
+			a comes adds x, b comes adds x+y, c comes touching y, other comes adds x/closed, d comes adds y+x ->
+			first lands -> a+b+d
+			a lands -> c+other
+			c lands -> next never`,
+		"items whose keys nobody knows are not the same": `
+			a comes touching ? -> a
+			b comes touching ? -> next 1.666666ms
+			+1666666ns -> b`,
+		"a record that is read counts as met": met + strings.Repeat(twoRead, 9) + `
+			` + pair("a", "b") + ` -> read:a+b
+			a is read yes no, +5ms, b lands ->` + strings.Repeat(twoRead, 10) + twoAlone,
+		// A flight that asked once and is sent once more asks no more.
+		"a transaction that is sent once more probes no more": met + `
+			reads denied, +5m1ns ->
+			` + pair("a", "b") + ` -> read:a+b
+			+5ms, a lands all not-now repeatable ->
+			` + pair("c", "d") + ` -> read:c+d
+			+1s -> again:a+b
+			+5ms, a lands ->
+			` + pair("e", "f") + ` -> e+f`,
+		"statements are not read first": met + `
+			G expects 2, G arrives, a comes in G ->
+			G arrives, b comes in G -> a+b`,
+		// It has what it shares with a flight that left meanwhile no longer.
+		"a flight whose read took long does not free what a later one has": met + `
+			a comes adds x held in G, b comes adds x held in G, G flushes -> read:a+b
+			c comes adds x -> next 20ms
+			+20ms -> c
+			a is read no no, +5ms, a lands ->
+			d comes adds x -> next 15ms // then the later one has had 4 T`,
+		"a transaction that is sent once more is not read first": met + `
+			` + pair("a", "b") + ` -> read:a+b
+			+5ms, a lands all not-now repeatable ->
+			+26ms -> again:a+b`,
+	})
+}
+
 // What a flight says of its last try says nothing of the next one.
 func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
 	t.Parallel()
@@ -22,19 +88,6 @@ func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
 	if !f.Born.Equal(s.now) || f.IsAnswered || f.IsInProgress || f.MayRepeat || f.Conflicts != nil {
 		t.Errorf("got %+v, born %v before", f, s.now.Sub(f.Born))
 	}
-}
-
-func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
-	t.Parallel()
-	runScript(t, `G expects 2, a comes joint in G -> a`)
-}
-
-func TestACommitThatWaitsForMembersAtWorkDoesNotEndTheWaitOfClaims(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		G joins, G joins, G expects 2, a comes joint in G -> next 200µs
-		+0.2ms -> a
-		b comes in G ->`)
 }
 
 func TestTheLimitsOfATransaction(t *testing.T) {
@@ -84,15 +137,6 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 	}
 }
 
-func TestACommitWaitsForOthersOfItsGroupOnly(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes held in G -> next 100ms
-		b comes joint -> b
-		+5ms, b lands -> next 95ms
-		+95ms -> a`)
-}
-
 func TestATransactionIsSentOnceMoreWhileAllItsCallersWait(t *testing.T) {
 	t.Parallel()
 
@@ -111,23 +155,6 @@ func TestATransactionIsSentOnceMoreWhileAllItsCallersWait(t *testing.T) {
 			+51ms -> again:a+c
 			+5ms, a lands -> next never`,
 	})
-}
-
-// Statements and transactions do not travel together, and each waits for its own flights.
-func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes joint -> a
-		b comes -> b
-		settled comes of a, a2 comes joint of a -> next 20ms`)
-}
-
-func TestAnExtensionGivesWayToATransactionOfItsRecord(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes joint -> a
-		extends comes of a in G extends, settles comes joint of a in G ->
-		+5ms, a lands -> settles`)
 }
 
 // It keeps nobody waiting meanwhile.
@@ -161,24 +188,6 @@ func TestATransactionIsNotSentOnceMoreAfterItsEnd(t *testing.T) {
 	})
 }
 
-func TestWhoHasLeftIsNotGivenUp(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes held in G until 1s, b comes held in G until 1s, G flushes -> a+b
-		a leaves, late 1s, a lands all not-now repeatable -> over b`)
-}
-
-// c writes y otherwise, and the condition of the other is another one.
-func TestWritesThatAddToOneItemTravelTogether(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		first comes touching x -> first
-		a comes adds x, b comes adds x+y, c comes touching y, other comes adds x/closed, d comes adds y+x ->
-		first lands -> a+b+d
-		a lands -> c+other
-		c lands -> next never`)
-}
-
 func TestAnItemThatIsAddedToCountsOnce(t *testing.T) {
 	t.Parallel()
 
@@ -191,23 +200,6 @@ func TestAnItemThatIsAddedToCountsOnce(t *testing.T) {
 		c comes adds `+items(0, 98)+` -> a+b
 		+5ms, first lands ->
 		+5ms, a lands -> c`)
-}
-
-func TestItemsWhoseKeysNobodyKnowsAreNotTheSame(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes touching ? -> a
-		b comes touching ? -> next 1.666666ms
-		+1666666ns -> b`)
-}
-
-func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
-	t.Parallel()
-	runScript(t, `
-		a comes adds hot -> a
-		+5ms, a lands gated on hot ->
-		b comes adds hot ->
-		+50ms -> a+b`)
 }
 
 const (
@@ -233,14 +225,6 @@ func TestTheNextTenTransactionsAreReadFirstAfterARecordWasMet(t *testing.T) {
 		+1s ->` // it is overdue then
 
 	runScript(t, twoAlone+met+alone+strings.Repeat(twoRead, 10)+twoAlone+twoAlone)
-}
-
-func TestARecordThatIsReadCountsAsMet(t *testing.T) {
-	t.Parallel()
-
-	runScript(t, met+strings.Repeat(twoRead, 9)+`
-		`+pair("a", "b")+` -> read:a+b
-		a is read yes no, +5ms, b lands ->`+strings.Repeat(twoRead, 10)+twoAlone)
 }
 
 func TestNoReadIsMadeThatIsDeniedOrCannotBe(t *testing.T) {
@@ -282,19 +266,6 @@ func TestADenialOfReadsIsAskedForAfterFiveMinutes(t *testing.T) {
 	}
 }
 
-// A flight that asked once and is sent once more asks no more.
-func TestATransactionThatIsSentOnceMoreProbesNoMore(t *testing.T) {
-	t.Parallel()
-	runScript(t, met+`
-		reads denied, +5m1ns ->
-		`+pair("a", "b")+` -> read:a+b
-		+5ms, a lands all not-now repeatable ->
-		`+pair("c", "d")+` -> read:c+d
-		+1s -> again:a+b
-		+5ms, a lands ->
-		`+pair("e", "f")+` -> e+f`)
-}
-
 func TestATransactionDoesNotAskWhetherSharedStatementsAreStillDenied(t *testing.T) {
 	t.Parallel()
 
@@ -306,13 +277,6 @@ func TestATransactionDoesNotAskWhetherSharedStatementsAreStillDenied(t *testing.
 	if !s.p.Shares(s.now) {
 		t.Error("a statement does not ask, because a transaction does")
 	}
-}
-
-func TestStatementsAreNotReadFirst(t *testing.T) {
-	t.Parallel()
-	runScript(t, met+`
-		G expects 2, G arrives, a comes in G ->
-		G arrives, b comes in G -> a+b`)
 }
 
 // The writes that the read has answered hold nothing any more, and the others still hold what they share with them.
@@ -335,17 +299,6 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 		a2 comes of a adds own -> next 1.666666ms
 		+1666666ns -> a2
 		+5ms, b lands -> c`)
-}
-
-// It has what it shares with a flight that left meanwhile no longer.
-func TestAFlightWhoseReadTookLongDoesNotFreeWhatALaterOneHas(t *testing.T) {
-	t.Parallel()
-	runScript(t, met+`
-		a comes adds x held in G, b comes adds x held in G, G flushes -> read:a+b
-		c comes adds x -> next 20ms
-		+20ms -> c
-		a is read no no, +5ms, a lands ->
-		d comes adds x -> next 15ms // then the later one has had 4 T`)
 }
 
 func TestAFlightGoesOnWithoutAWriteWhoseCallerHasLeftDuringItsRead(t *testing.T) {
@@ -393,14 +346,6 @@ func TestWhatHasJustBeenSeenIsNotReadFirst(t *testing.T) {
 			+5ms, a lands all not-now met ->
 			+26ms -> read:a+b`,
 	})
-}
-
-func TestATransactionThatIsSentOnceMoreIsNotReadFirst(t *testing.T) {
-	t.Parallel()
-	runScript(t, met+`
-		`+pair("a", "b")+` -> read:a+b
-		+5ms, a lands all not-now repeatable ->
-		+26ms -> again:a+b`)
 }
 
 // DynamoDB refuses for a conflict at once, so that such an answer says nothing of how long a write takes.

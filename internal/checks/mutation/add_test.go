@@ -14,7 +14,7 @@ var addMutants = []mutant{
 		file: "internal/planner/depart.go",
 		old:  `case item.As == "" || as != item.As:`,
 		new:  `case item.As == "" || as == "":`,
-		pkg:  "internal/planner", run: "TestWritesThatAddToOneItemTravelTogether",
+		pkg:  "internal/planner", run: "TestTransactions/writes_that_add_to_one_item_travel_together",
 	},
 	{
 		why:  "a sum that DynamoDB would round is written",
@@ -56,7 +56,7 @@ var addMutants = []mutant{
 		file: "internal/planner/planner.go",
 		old:  `append(w.items, w.Joint.Items...)`,
 		new:  `append(w.items, w.Joint.Items[:0]...)`,
-		pkg:  "internal/planner", run: "TestAnItemThatIsAddedToCanBeHot|TestWritesThatAddToOneItemTravelTogether",
+		pkg:  "internal/planner", run: "TestHotItems/additions|TestTransactions/writes_that_add",
 	},
 	{
 		why:  "an attribute that an addition makes is excluded by the next one, so that their order counts",

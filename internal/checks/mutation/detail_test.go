@@ -56,7 +56,7 @@ var detailMutants = []mutant{
 		file: "internal/planner/gate.go",
 		old:  `delete(g.until, g.order[0])`,
 		new:  ``,
-		pkg:  "internal/planner", run: "TestAThousandItemsAreHotAtMost",
+		pkg:  "internal/planner", run: "TestHotItems/a_thousand_items_are_hot_at_most",
 	},
 	{
 		why:  "after a flight that was throttled, a flight may touch more hot items",
@@ -84,7 +84,7 @@ var detailMutants = []mutant{
 		file: "internal/planner/planner.go",
 		old:  `case w.Joint == nil && g.Expected > 0:`,
 		new:  `case g.Expected > 0:`,
-		pkg:  "internal/planner", run: "TestACommitDoesNotWaitForClaimsThatAreAnnounced",
+		pkg:  "internal/planner", run: "TestTransactions/a_commit_does_not_wait_for_claims_that_are_announced",
 	},
 	{
 		why:  "a claim whose settlement was sent stays a member of its group",

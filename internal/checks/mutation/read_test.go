@@ -122,7 +122,7 @@ var readMutants = []mutant{
 		file: "internal/planner/repeat.go",
 		old:  `f.Born, f.ReadsFirst, f.Landing = now, false, Landing{}`,
 		new:  `f.Born, f.Landing = now, Landing{}`,
-		pkg:  "internal/planner", run: "TestATransactionThatIsSentOnceMoreIsNotReadFirst",
+		pkg:  "internal/planner", run: "TestTransactions/a_transaction_that_is_sent_once_more_is_not_read_first",
 	},
 	{
 		why:  "a write whose caller has left during the read is sent",
@@ -144,7 +144,7 @@ var readMutants = []mutant{
 		old: `			p.reads = readFor
 `,
 		new: ``,
-		pkg: "internal/planner", run: "TestARecordThatIsReadCountsAsMet",
+		pkg: "internal/planner", run: "TestTransactions/a_record_that_is_read_counts_as_met",
 	},
 	{
 		why:  "a write that ends with its read is held by its flight",
@@ -216,6 +216,6 @@ var readMutants = []mutant{
 		file: "internal/planner/planner.go",
 		old:  `p.denied[f.lane].isProbing, f.isProbe = false, false`,
 		new:  `p.denied[f.lane].isProbing = false`,
-		pkg:  "internal/planner", run: "TestATransactionThatIsSentOnceMoreProbesNoMore",
+		pkg:  "internal/planner", run: "TestTransactions/a_transaction_that_is_sent_once_more_probes_no_more",
 	},
 }

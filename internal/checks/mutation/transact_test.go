@@ -154,7 +154,7 @@ var transactMutants = []mutant{
 		file: "internal/planner/gate.go",
 		old:  `{ return g.isHotItem(now, item.Key) }`,
 		new:  `{ return false && g.isHotItem(now, item.Key) }`,
-		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",
+		pkg:  "internal/planner", run: "TestHotItems/all_writes_of_hot_items_stand_behind_one_gate",
 	},
 	{
 		why:  "the conflict of a write with four tries closes the gate for as long as any other one",
@@ -168,7 +168,7 @@ var transactMutants = []mutant{
 		file: "internal/planner/gate.go",
 		old:  `tries >= oldTries {`,
 		new:  `tries >= oldTries-1 {`,
-		pkg:  "internal/planner", run: "TestEachConflictClosesTheGateForAsLong",
+		pkg:  "internal/planner", run: "TestHotItems/each_conflict_closes_the_gate_for_as_long",
 	},
 	{
 		why:  "the gate stays closed for no longer with each further try of an old write",
@@ -190,14 +190,14 @@ var transactMutants = []mutant{
 		old: `	g.most = max(1, g.hotItems(now, f)/2)
 `,
 		new: ``,
-		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestHotItems/a_conflict_halves_the_hot_items_of_a_flight",
 	},
 	{
 		why:  "what was narrowed stays narrow",
 		file: "internal/planner/gate.go",
 		old:  `g.most += moreHot`,
 		new:  `_ = moreHot`,
-		pkg:  "internal/planner", run: "TestAfterEachFlightOfHotItemsWithoutAConflictTheNextTakesTwoMore",
+		pkg:  "internal/planner", run: "TestHotItems/after_each_flight_of_hot_items_without_a_conflict_the_next_takes_two_more",
 	},
 	{
 		why:  "two narrowed flights of hot items are under way at a time",
@@ -206,7 +206,7 @@ var transactMutants = []mutant{
 `,
 		new: `			return p.gate.most
 `,
-		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestHotItems/a_conflict_halves_the_hot_items_of_a_flight",
 	},
 	{
 		why:  "nothing wakes the planner when a flight of hot items lets others go",
@@ -215,21 +215,21 @@ var transactMutants = []mutant{
 
 			return 0`,
 		new: `			return 0`,
-		pkg: "internal/planner", run: "TestAFlightOfHotItemsKeepsOthersWaitingFor4T",
+		pkg: "internal/planner", run: "TestHotItems/a_flight_of_hot_items_keeps_others_waiting_for_4_T",
 	},
 	{
 		why:  "a write of more hot items than a flight may touch never leaves",
 		file: "internal/planner/gate.go",
 		old:  `(has == 0 || has+more <= l.hot)`,
 		new:  `has+more <= l.hot`,
-		pkg:  "internal/planner", run: "TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight",
+		pkg:  "internal/planner", run: "TestHotItems/a_write_of_many_hot_items_is_the_only_hot_one_of_its_flight",
 	},
 	{
 		why:  "an item to which several writes of a flight add counts for each of them",
 		file: "internal/planner/gate.go",
 		old:  `!isTaken && g.isHotItem`,
 		new:  `(!isTaken || true) && g.isHotItem`,
-		pkg:  "internal/planner", run: "TestAdditionsToOneHotItemTravelTogether",
+		pkg:  "internal/planner", run: "TestHotItems/additions_to_one_hot_item_travel_together",
 	},
 	{
 		why:  "an item is hot for ever",
