@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
@@ -55,14 +53,10 @@ func testAPI(t *testing.T, p *pipeline.Pipeline) {
 		t.Fatalf("%v in %s", err, first.Body)
 	}
 
-	await(t, "the payment to be in its account", time.Minute, func() (bool, string) {
-		record := records(t, p)[payment.PaymentID]
-
-		return record.State == "COMPLETED", fmt.Sprintf("record %+v", record)
-	})
+	wantAnnounced(t, p, payment.PaymentID, 1)
+	awaitDone(t, p, payment.PaymentID)
 	wantAccounts(t, p, "api", map[string]pipeline.Account{"api": {Balance: 125, Payments: 1}})
 	wantEntries(t, p, payment.PaymentID, 1)
-	wantAnnounced(t, p, payment.PaymentID, 1)
 
 	holdRequest(t, p, "key-1")
 
@@ -75,11 +69,8 @@ func post(t *testing.T, p *pipeline.Pipeline, key, body string) pipeline.Answer 
 	t.Helper()
 
 	answer, err := p.Post(t.Context(), key, body)
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	return answer
+	return must(t, answer, err)
 }
 
 // holdRequest makes the record of a request one that another worker is at.
@@ -87,21 +78,8 @@ func holdRequest(t *testing.T, p *pipeline.Pipeline, key string) {
 	t.Helper()
 
 	record, err := pipeline.RequestKey(t.Context(), p, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	edited(p, record)
-
-	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName:        aws.String(p.RecordTableName),
-		Key:              record,
-		UpdateExpression: aws.String("SET st = :st, lease = :lease"),
-		ExpressionAttributeValues: map[string]ddb.AttributeValue{
-			":st":    &ddb.AttributeValueMemberS{Value: "INPROGRESS"},
-			":lease": &ddb.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(time.Minute).UnixMilli())},
-		},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, p, must(t, record, err), "SET st = :st, lease = :lease", nil, map[string]ddb.AttributeValue{
+		":st":    &ddb.AttributeValueMemberS{Value: "INPROGRESS"},
+		":lease": &ddb.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(time.Minute).UnixMilli())},
+	})
 }

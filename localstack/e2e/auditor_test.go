@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"maps"
 	"net/url"
@@ -24,18 +23,10 @@ func drillEdited(t *testing.T, p *pipeline.Pipeline) {
 	const id = "drill-edited"
 
 	claimAndDie(t, p, id, time.Second)
-	await(t, "the lease of the dead worker to end", 10*time.Second, func() (bool, string) {
-		lease := records(t, p)[id].Lease
-
-		return time.Since(lease) > 2*time.Second, lease.String()
-	})
+	awaitDeath(t, p, id)
 	send(t, p, pipeline.Payment(id, id, 7))
 	wantAnnounced(t, p, id, 1)
-	await(t, "the payment to be done", time.Minute, func() (bool, string) {
-		record := records(t, p)[id]
-
-		return record.State == "COMPLETED" && record.Unsent == 0, fmt.Sprintf("record %+v", record)
-	})
+	awaitDone(t, p, id)
 	update(t, p, id, "SET #a = :v", "done", numberOf(1))
 
 	var (
@@ -92,13 +83,8 @@ func auditLog(t *testing.T, p *pipeline.Pipeline) (sum map[string]float64, found
 	t.Helper()
 
 	sum, found = map[string]float64{}, map[string]string{}
-	group := "/aws/lambda/" + p.AuditorFunctionName // LocalStack makes it with the first invocation
 
-	if groups := ask(t, "logs", "application/x-amz-json-1.1", "Logs_20140328.DescribeLogGroups", "{}"); !strings.Contains(string(groups), group+`"`) {
-		return sum, found
-	}
-
-	for _, line := range logLines(t, group) {
+	for _, line := range logLines(t, "/aws/lambda/"+p.AuditorFunctionName) {
 		if !strings.HasPrefix(line, "{") { // LocalStack's own
 			continue
 		}
@@ -130,11 +116,11 @@ func auditLog(t *testing.T, p *pipeline.Pipeline) (sum map[string]float64, found
 func putMetric(t *testing.T, name, function string) {
 	t.Helper()
 
-	ask(t, "monitoring", "application/x-www-form-urlencoded", "", url.Values{
-		"Action": {"PutMetricData"}, "Version": {"2010-08-01"}, "Namespace": {"Payments"},
+	askForm(t, "monitoring", "2010-08-01", nil, url.Values{
+		"Action": {"PutMetricData"}, "Namespace": {"Payments"},
 		"MetricData.member.1.MetricName": {name}, "MetricData.member.1.Value": {"1"}, "MetricData.member.1.Unit": {"Count"},
 		"MetricData.member.1.Dimensions.member.1.Name": {"Function"}, "MetricData.member.1.Dimensions.member.1.Value": {function},
-	}.Encode())
+	})
 }
 
 func alarmState(t *testing.T, prefix string) string {
@@ -144,9 +130,10 @@ func alarmState(t *testing.T, prefix string) string {
 		States []string `xml:"DescribeAlarmsResult>MetricAlarms>member>StateValue"`
 	}
 
-	form := url.Values{"Action": {"DescribeAlarms"}, "Version": {"2010-08-01"}, "AlarmNamePrefix": {prefix}}
-	if err := xml.Unmarshal(ask(t, "monitoring", "application/x-www-form-urlencoded", "", form.Encode()), &answer); err != nil || len(answer.States) != 1 {
-		t.Fatalf("alarm %s: %v, %v", prefix, answer.States, err)
+	askForm(t, "monitoring", "2010-08-01", &answer, url.Values{"Action": {"DescribeAlarms"}, "AlarmNamePrefix": {prefix}})
+
+	if len(answer.States) != 1 {
+		t.Fatalf("alarm %s: %v", prefix, answer.States)
 	}
 
 	return answer.States[0]

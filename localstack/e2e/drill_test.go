@@ -70,11 +70,7 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 	send(t, p, pipeline.Payment(hung, hung, 7))
 	lineOf(t, p, "in_progress", "idem show --hash "+record.KeyHash(hung))
 
-	await(t, "the lease of the dead worker to end", 10*time.Second, func() (bool, string) {
-		lease := records(t, p)[dead].Lease
-
-		return time.Since(lease) > 2*time.Second, lease.String()
-	})
+	awaitDeath(t, p, dead)
 
 	o := calledBy(t, p, drillStack, "OldestMessage")
 	o.idem(0, []string{"list", "held", "stuck"}, "stuck", dead, "held", hung)
@@ -139,11 +135,7 @@ func drillUnsent(t *testing.T, p *pipeline.Pipeline) {
 
 	send(t, p, pipeline.Payment(id, id, 7))
 	wantAnnounced(t, p, id, 1)
-	await(t, "the payment to be done", time.Minute, func() (bool, string) {
-		record := records(t, p)[id]
-
-		return record.State == "COMPLETED" && record.Unsent == 0, fmt.Sprintf("record %+v", record)
-	})
+	awaitDone(t, p, id)
 	unsend(t, p, id, pipeline.Payment(id, id, 7), time.Now())
 
 	o := calledBy(t, p, drillStack, "OldestUnsent")
@@ -233,16 +225,24 @@ func claimAndDie(t *testing.T, p *pipeline.Pipeline, id string, lease time.Durat
 	}
 }
 
+// awaitDeath waits until the lease of claimAndDie has ended.
+func awaitDeath(t *testing.T, p *pipeline.Pipeline, id string) {
+	t.Helper()
+
+	await(t, "the lease of the dead worker to end", 10*time.Second, func() (bool, string) {
+		lease := records(t, p)[id].Lease
+
+		return time.Since(lease) > 2*time.Second, lease.String()
+	})
+}
+
 // workers is a store beside that of the function, with a lease of its own.
 func workers(t *testing.T, p *pipeline.Pipeline, lease time.Duration) *idemddb.Store {
 	t.Helper()
 
 	store, err := idemddb.New(p.DynamoDB, p.RecordTableName, "payments", &idemddb.Options{Lease: lease, Retention: 30 * 24 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	return store
+	return must(t, store, err)
 }
 
 // credit changes an account beside the records.

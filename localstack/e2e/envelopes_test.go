@@ -3,9 +3,7 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -20,8 +18,10 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// Each test publishes so many payments, numbered by their amounts.
-const published = 25
+const (
+	published  = 25 // payments of each test, numbered by their amounts
+	snsVersion = "2010-03-31"
+)
 
 // The program and the template of docs/envelopes.md, deployed as they stand: SNS publishes to the queue of the function. The
 // publisher publishes each payment twice, and SNS delivers each notification twice: a second queue subscribes to the topic, and
@@ -36,7 +36,7 @@ func testTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	askSNS(t, nil, url.Values{
+	askForm(t, "sns", snsVersion, nil, url.Values{
 		"Action": {"Subscribe"}, "TopicArn": {c.names["Topic"]}, "Protocol": {"sqs"},
 		"Endpoint": {c.arnOf(t, aws.ToString(copies.QueueUrl))},
 	})
@@ -117,7 +117,7 @@ func (c consumer) publish(t *testing.T, amount int) {
 		ID string `xml:"PublishResult>MessageId"`
 	}
 
-	askSNS(t, &answer, url.Values{"Action": {"Publish"}, "TopicArn": {c.names["Topic"]}, "Message": {paymentOf(amount)}})
+	askForm(t, "sns", snsVersion, &answer, url.Values{"Action": {"Publish"}, "TopicArn": {c.names["Topic"]}, "Message": {paymentOf(amount)}})
 
 	if answer.ID == "" {
 		t.Fatalf("SNS gave the publication of %d no MessageId", amount)
@@ -138,21 +138,6 @@ func (c consumer) put(t *testing.T, target string, request any) {
 	content := ask(t, "events", "application/x-amz-json-1.1", target, string(body))
 	if err := json.Unmarshal(content, &answer); err != nil || answer.FailedEntryCount != 0 {
 		t.Fatalf("%s: %v: %s", target, err, content)
-	}
-}
-
-func askSNS(t *testing.T, answer any, form url.Values) {
-	t.Helper()
-
-	form.Set("Version", "2010-03-31")
-
-	content := ask(t, "sns", "application/x-www-form-urlencoded", "", form.Encode())
-	if answer == nil {
-		return
-	}
-
-	if err := xml.Unmarshal(content, answer); err != nil {
-		t.Fatalf("%v: %s", err, content)
 	}
 }
 
@@ -241,12 +226,7 @@ func (c consumer) charged(t *testing.T) map[string]int {
 
 	times := map[string]int{}
 
-	group := "/aws/lambda/" + c.names["Payments"]
-	if !bytes.Contains(ask(t, "logs", "application/x-amz-json-1.1", "Logs_20140328.DescribeLogGroups", "{}"), []byte(group)) {
-		return times // no invocation has ended so far
-	}
-
-	for _, line := range logLines(t, group) {
+	for _, line := range logLines(t, "/aws/lambda/"+c.names["Payments"]) {
 		if _, charging, ok := strings.Cut(line, " charging "); ok { // behind the time
 			amount, _, _ := strings.Cut(charging, " ")
 			times[amount]++

@@ -67,37 +67,39 @@ func eachOnce(prefix string, n int) map[string]pipeline.Account {
 	return accounts
 }
 
-func records(t *testing.T, p *pipeline.Pipeline) map[string]pipeline.Record {
+// must returns what was read, or ends the test.
+func must[T any](t *testing.T, read T, err error) T {
 	t.Helper()
 
-	records, err := p.Records(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return records
+	return read
+}
+
+func records(t *testing.T, p *pipeline.Pipeline) map[string]pipeline.Record {
+	t.Helper()
+
+	records, err := p.Records(t.Context())
+
+	return must(t, records, err)
 }
 
 func accounts(t *testing.T, p *pipeline.Pipeline) map[string]pipeline.Account {
 	t.Helper()
 
 	accounts, err := p.Accounts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	return accounts
+	return must(t, accounts, err)
 }
 
 func depth(t *testing.T, p *pipeline.Pipeline, url string) pipeline.Depth {
 	t.Helper()
 
 	depth, err := p.Depth(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	return depth
+	return must(t, depth, err)
 }
 
 // doneWithPrefix counts the completed records of payments with that prefix.
@@ -131,11 +133,7 @@ func wantEntries(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
 	t.Helper()
 
 	entries, err := p.Entries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	maps.DeleteFunc(entries, func(id string, _ pipeline.Entry) bool { return !strings.HasPrefix(id, prefix) })
+	maps.DeleteFunc(must(t, entries, err), func(id string, _ pipeline.Entry) bool { return !strings.HasPrefix(id, prefix) })
 
 	if len(entries) != n {
 		t.Errorf("%d entries of payments %s*, want %d", len(entries), prefix, n)
@@ -158,9 +156,7 @@ func announcements(t *testing.T, p *pipeline.Pipeline) map[string]announced {
 	t.Helper()
 
 	received, err := p.Announcements(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, received, err)
 
 	announcedSoFar.mu.Lock()
 	defer announcedSoFar.mu.Unlock()
@@ -226,30 +222,30 @@ func wantAnnounced(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
 func unsend(t *testing.T, p *pipeline.Pipeline, id, body string, due time.Time) {
 	t.Helper()
 
-	key, err := pipeline.RecordKey(t.Context(), p, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	edited(p, key)
-
 	message := map[string]ddb.AttributeValue{
 		"i": &ddb.AttributeValueMemberN{Value: "0"}, "to": &ddb.AttributeValueMemberS{Value: "payment.captured"}, "body": &ddb.AttributeValueMemberS{Value: body},
 	}
 
-	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName:        aws.String(p.RecordTableName),
-		Key:              key,
-		UpdateExpression: aws.String("SET outbox = :outbox, ends = #exp, #exp = :never, due = :due, due_ns = :ns"),
-		ExpressionAttributeNames: map[string]string{
-			"#exp": "exp",
-		},
-		ExpressionAttributeValues: map[string]ddb.AttributeValue{
+	key, err := pipeline.RecordKey(t.Context(), p, id)
+	edit(t, p, must(t, key, err), "SET outbox = :outbox, ends = #exp, #exp = :never, due = :due, due_ns = :ns", map[string]string{"#exp": "exp"},
+		map[string]ddb.AttributeValue{
 			":outbox": &ddb.AttributeValueMemberL{Value: []ddb.AttributeValue{&ddb.AttributeValueMemberM{Value: message}}},
 			":never":  &ddb.AttributeValueMemberN{Value: "253402300799"},
 			":due":    &ddb.AttributeValueMemberN{Value: strconv.FormatInt(due.UnixMilli(), 10)},
 			":ns":     &ddb.AttributeValueMemberS{Value: "payments#0"},
-		},
+		})
+}
+
+// edit changes a record as a person does.
+func edit(
+	t *testing.T, p *pipeline.Pipeline, key map[string]ddb.AttributeValue, expression string, names map[string]string, values map[string]ddb.AttributeValue,
+) {
+	t.Helper()
+	edited(p, key)
+
+	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(p.RecordTableName), Key: key, UpdateExpression: aws.String(expression),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -272,21 +268,18 @@ func update(t *testing.T, p *pipeline.Pipeline, id, expression, attribute string
 	t.Helper()
 
 	key, err := pipeline.RecordKey(t.Context(), p, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	edit(t, p, must(t, key, err), expression, map[string]string{"#a": attribute}, map[string]ddb.AttributeValue{":v": value})
+}
 
-	edited(p, key)
+// awaitDone waits until a payment is completed, with nothing left to be sent.
+func awaitDone(t *testing.T, p *pipeline.Pipeline, id string) {
+	t.Helper()
 
-	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName:                 aws.String(p.RecordTableName),
-		Key:                       key,
-		UpdateExpression:          aws.String(expression),
-		ExpressionAttributeNames:  map[string]string{"#a": attribute},
-		ExpressionAttributeValues: map[string]ddb.AttributeValue{":v": value},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	await(t, "the payment "+id+" to be done", time.Minute, func() (bool, string) {
+		record := records(t, p)[id]
+
+		return record.State == "COMPLETED" && record.Unsent+record.Parked == 0, fmt.Sprintf("record %+v", record)
+	})
 }
 
 // await asks every 200 ms until the answer is yes, so long at most, and fails with what it saw last.

@@ -45,11 +45,10 @@ func calledBy(t *testing.T, p *pipeline.Pipeline, stack, alarm string) *operator
 		} `xml:"DescribeAlarmsResult>MetricAlarms>member"`
 	}
 
-	form := url.Values{"Action": {"DescribeAlarms"}, "Version": {"2010-08-01"}, "AlarmNamePrefix": {stack + "-" + alarm}}
-	content := ask(t, "monitoring", "application/x-www-form-urlencoded", "", form.Encode())
+	askForm(t, "monitoring", "2010-08-01", &answer, url.Values{"Action": {"DescribeAlarms"}, "AlarmNamePrefix": {stack + "-" + alarm}})
 
-	if err := xml.Unmarshal(content, &answer); err != nil || len(answer.Alarms) != 1 {
-		t.Fatalf("alarm %s of %s: %v: %s", alarm, stack, err, content)
+	if len(answer.Alarms) != 1 {
+		t.Fatalf("alarm %s of %s: %+v", alarm, stack, answer)
 	}
 
 	if text := answer.Alarms[0].Text; len(text) > 1024 {
@@ -109,18 +108,7 @@ func (o *operator) idem(code int, args []string, screen ...string) {
 		}
 	}
 
-	cmd := exec.CommandContext(o.t.Context(), filepath.Join(built.folder, "idem"), args...)
-	cmd.Env = append(os.Environ(),
-		"IDEM_TABLE="+o.named("IDEM_TABLE", o.p.RecordTableName), "IDEM_NAMESPACE="+o.named("IDEM_NAMESPACE", "payments"))
-	out, err := cmd.CombinedOutput()
-
-	got := 0
-	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
-		got = exited.ExitCode()
-	} else if err != nil {
-		o.t.Fatal(err)
-	}
-
+	got, out := runIdem(o.t, o.named("IDEM_TABLE", o.p.RecordTableName), o.named("IDEM_NAMESPACE", "payments"), args)
 	o.note(fmt.Sprintf("$ idem %s\n%s", strings.Join(args, " "), out))
 
 	if got != code {
@@ -128,10 +116,25 @@ func (o *operator) idem(code int, args []string, screen ...string) {
 	}
 
 	for _, text := range screen {
-		if !strings.Contains(string(out), text) {
+		if !strings.Contains(out, text) {
 			o.t.Errorf("idem %s does not show %q:\n%s", args, text, out)
 		}
 	}
+}
+
+// runIdem runs a command and returns its exit code and what it shows.
+func runIdem(t *testing.T, table, namespace string, args []string) (code int, screen string) {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), filepath.Join(built.folder, "idem"), args...)
+	cmd.Env = append(os.Environ(), "IDEM_TABLE="+table, "IDEM_NAMESPACE="+namespace)
+
+	out, err := cmd.CombinedOutput()
+	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exited.ExitCode(), string(out)
+	}
+
+	return 0, must(t, string(out), err)
 }
 
 // send sends the announcement of a payment, as an operator does, to the queue that the alarm names.
@@ -154,12 +157,7 @@ func (o *operator) named(name, otherwise string) string {
 // mended demands that a payment is right: in its account, with one entry, announced under one id, and in time.
 func (o *operator) mended(id string, amount int) {
 	o.t.Helper()
-
-	await(o.t, "the payment "+id+" to be done", time.Minute, func() (bool, string) {
-		record := records(o.t, o.p)[id]
-
-		return record.State == "COMPLETED" && record.Unsent+record.Parked == 0, fmt.Sprintf("record %+v", record)
-	})
+	awaitDone(o.t, o.p, id)
 	wantAccounts(o.t, o.p, id, map[string]pipeline.Account{id: {Balance: amount, Payments: 1}})
 	wantEntries(o.t, o.p, id, 1)
 	wantAnnounced(o.t, o.p, id, 1)
@@ -177,14 +175,16 @@ func (o *operator) inTime() {
 	}
 }
 
-// logLines are the lines of a log group.
-func logLines(t *testing.T, group string) []string {
+// logLines are the lines of a log group, which LocalStack makes with the first invocation.
+func logLines(t *testing.T, group string) (lines []string) {
 	t.Helper()
 
-	var (
-		lines []string
-		next  string
-	)
+	named := fmt.Sprintf(`{"logGroupNamePrefix":%q}`, group)
+	if groups := ask(t, "logs", "application/x-amz-json-1.1", "Logs_20140328.DescribeLogGroups", named); !bytes.Contains(groups, []byte(group+`"`)) {
+		return nil
+	}
+
+	next := ""
 
 	for {
 		request, err := json.Marshal(struct {
@@ -214,6 +214,22 @@ func logLines(t *testing.T, group string) []string {
 		if next = answer.NextToken; next == "" {
 			return lines
 		}
+	}
+}
+
+// askForm asks a service that takes a form and answers with XML. A nil answer is not read.
+func askForm(t *testing.T, service, version string, answer any, form url.Values) {
+	t.Helper()
+
+	form.Set("Version", version)
+
+	content := ask(t, service, "application/x-www-form-urlencoded", "", form.Encode())
+	if answer == nil {
+		return
+	}
+
+	if err := xml.Unmarshal(content, answer); err != nil {
+		t.Fatalf("%v: %s", err, content)
 	}
 }
 

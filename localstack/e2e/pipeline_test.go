@@ -143,14 +143,10 @@ func testDeployAgain(t *testing.T, p *pipeline.Pipeline) {
 
 		return done == 1 && queue == pipeline.Depth{}, fmt.Sprintf("queue %+v, %s", queue, sight)
 	})
-	wantAccounts(t, p, "", map[string]pipeline.Account{
-		"account-0": {Balance: 40 * amount, Payments: 40},
-		"account-1": {Balance: 40 * amount, Payments: 40},
-		"account-2": {Balance: 40 * amount, Payments: 40},
-		"account-3": {Balance: 40 * amount, Payments: 40},
-		"account-4": {Balance: 40 * amount, Payments: 40},
-		"new":       {Balance: 1, Payments: 1},
-	})
+
+	want := loadedAccounts()
+	want["new"] = pipeline.Account{Balance: 1, Payments: 1}
+	wantAccounts(t, p, "", want)
 
 	for pid := range processes(t, p.FunctionName) {
 		if _, old := functions[pid]; !old {
@@ -207,11 +203,7 @@ func sweep(t *testing.T, p *pipeline.Pipeline, id string) {
 	t.Helper()
 
 	key, err := pipeline.RecordKey(t.Context(), p, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	edited(p, key)
+	edited(p, must(t, key, err))
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, os.Getenv("AWS_ENDPOINT_URL")+"/_aws/dynamodb/expired", nil)
 	if err != nil {

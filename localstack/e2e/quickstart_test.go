@@ -5,8 +5,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"net/url"
 	"os"
 	"os/exec"
@@ -44,12 +42,12 @@ func testQuickStart(t *testing.T) {
 	}
 
 	await(t, "the payment to be done", time.Minute, func() (bool, string) {
-		_, screen := q.idem(t, "show", "p-1")
+		_, screen := runIdem(t, q.names["Records"], "payments", []string{"show", "p-1"})
 
 		return strings.Contains(screen, "COMPLETED. The work is done."), screen
 	})
 
-	code, screen := q.idem(t, "check", "--function", q.names["Payments"])
+	code, screen := runIdem(t, q.names["Records"], "payments", []string{"check", "--function", q.names["Payments"]})
 	t.Log(screen)
 
 	if code != 0 || strings.Contains(screen, "FAULT") || !strings.Contains(screen, "ok     retention") {
@@ -116,12 +114,7 @@ func resourcesOf(t *testing.T, stack string) map[string]string {
 		} `xml:"DescribeStackResourcesResult>StackResources>member"`
 	}
 
-	form := url.Values{"Action": {"DescribeStackResources"}, "Version": {"2010-05-15"}, "StackName": {stack}}
-	content := ask(t, "cloudformation", "application/x-www-form-urlencoded", "", form.Encode())
-
-	if err := xml.Unmarshal(content, &answer); err != nil {
-		t.Fatalf("resources of %s: %v: %s", stack, err, content)
-	}
+	askForm(t, "cloudformation", "2010-05-15", &answer, url.Values{"Action": {"DescribeStackResources"}, "StackName": {stack}})
 
 	names := map[string]string{}
 	for _, r := range answer.Resources {
@@ -129,23 +122,4 @@ func resourcesOf(t *testing.T, stack string) map[string]string {
 	}
 
 	return names
-}
-
-// idem runs a command and returns its exit code and what it shows.
-func (q deployedPage) idem(t *testing.T, args ...string) (code int, screen string) {
-	t.Helper()
-
-	cmd := exec.CommandContext(t.Context(), filepath.Join(built.folder, "idem"), args...)
-	cmd.Env = append(os.Environ(), "IDEM_TABLE="+q.names["Records"], "IDEM_NAMESPACE=payments")
-
-	out, err := cmd.CombinedOutput()
-	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exited.ExitCode(), string(out)
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return 0, string(out)
 }

@@ -49,13 +49,7 @@ func testLoad(t *testing.T, p *pipeline.Pipeline, inFlight func() int) {
 		t.Error("batches came one by one: nothing was in flight beside another")
 	}
 
-	wantAccounts(t, p, "account-", map[string]pipeline.Account{
-		"account-0": {Balance: 40 * amount, Payments: 40},
-		"account-1": {Balance: 40 * amount, Payments: 40},
-		"account-2": {Balance: 40 * amount, Payments: 40},
-		"account-3": {Balance: 40 * amount, Payments: 40},
-		"account-4": {Balance: 40 * amount, Payments: 40},
-	})
+	wantAccounts(t, p, "account-", loadedAccounts())
 
 	wantEntries(t, p, "load-", many)
 	wantAnnounced(t, p, "load-", many)
@@ -63,6 +57,16 @@ func testLoad(t *testing.T, p *pipeline.Pipeline, inFlight func() int) {
 	if letters := depth(t, p, p.DeadLetterQueueUrl); letters != (pipeline.Depth{}) {
 		t.Errorf("dead letters: %+v, want none", letters)
 	}
+}
+
+// loadedAccounts are those of testLoad.
+func loadedAccounts() map[string]pipeline.Account {
+	accounts := map[string]pipeline.Account{}
+	for i := range 5 {
+		accounts[fmt.Sprintf("account-%d", i)] = pipeline.Account{Balance: 40 * amount, Payments: 40}
+	}
+
+	return accounts
 }
 
 // One message is no payment, one is for an account that refuses it: both become dead letters, after the template's number of
