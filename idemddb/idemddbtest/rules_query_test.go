@@ -86,43 +86,29 @@ func TestQueriesFindAPartOfAPartition(t *testing.T) {
 		"the sort key first":                   {where("d <= :t AND p = :p"), "k0 k1 k2 k3 k4"},
 		"values on the left":                   {where(":p = p AND :t > d"), "k0 k1 k2 k3"},
 		"parentheses":                          {where("(p = :p) AND (d < :t)"), "k0 k1 k2 k3"},
-	})
-}
 
-func TestQueriesWithFilters(t *testing.T) {
-	type Q = dynamodb.QueryInput
-	checkQueries(t, map[string]queryRule{
-		"a filter by the table's key":                  {func(in *Q) { in.FilterExpression = new("pk <> :p") }, "k0 k1 k2 k3"},
-		"a filter that leaves some out":                {func(in *Q) { in.FilterExpression = new("pk > :k"); in.ExpressionAttributeValues[":k"] = s("k1") }, "k2 k3"},
-		"a filter by the index's key is refused":       {func(in *Q) { in.FilterExpression = new("d <> :p") }, invalid},
-		"a filter by what is not projected is refused": {func(in *Q) { in.FilterExpression = new("attribute_exists(y)") }, invalid},
+		"a filter by the table's key":   {func(in *Q) { in.FilterExpression = new("pk <> :p") }, "k0 k1 k2 k3"},
+		"a filter that leaves some out": {func(in *Q) { in.FilterExpression = new("pk > :k"); in.ExpressionAttributeValues[":k"] = s("k1") }, "k2 k3"},
 	})
 }
 
 func TestQueriesThatAreRefused(t *testing.T) {
 	type Q = dynamodb.QueryInput
 	checkQueries(t, map[string]queryRule{
-		"all attributes of KEYS_ONLY are refused":  {func(in *Q) { in.Select = types.SelectAllAttributes }, invalid},
-		"a consistent read of an index is refused": {func(in *Q) { in.ConsistentRead = new(true) }, invalid},
-		"a limit of 0 is refused":                  {func(in *Q) { in.Limit = new(int32(0)) }, invalid},
-		"an index that is not there is refused":    {func(in *Q) { in.IndexName = new("nosuch") }, invalid},
-	})
-}
+		"all attributes of KEYS_ONLY are refused":      {func(in *Q) { in.Select = types.SelectAllAttributes }, invalid},
+		"a consistent read of an index is refused":     {func(in *Q) { in.ConsistentRead = new(true) }, invalid},
+		"a limit of 0 is refused":                      {func(in *Q) { in.Limit = new(int32(0)) }, invalid},
+		"an index that is not there is refused":        {func(in *Q) { in.IndexName = new("nosuch") }, invalid},
+		"a filter by the index's key is refused":       {func(in *Q) { in.FilterExpression = new("d <> :p") }, invalid},
+		"a filter by what is not projected is refused": {func(in *Q) { in.FilterExpression = new("attribute_exists(y)") }, invalid},
 
-func TestQueriesWithAStartThatIsRefused(t *testing.T) {
-	checkQueries(t, map[string]queryRule{
 		"a start without the table's key is refused": {start(attributes{"p": s("0"), "d": n("0")}), invalid},
 		"a start without the sort key is refused":    {start(attributes{"p": s("0"), "pk": s("k1")}), invalid},
 		"a start with more is refused":               {start(attributes{"p": s("0"), "pk": s("k1"), "d": n("0"), "y": n("0")}), invalid},
 		"a start of another type is refused":         {start(attributes{"p": s("0"), "pk": s("k1"), "d": s("0")}), invalid},
 		"a start in another partition is refused":    {start(attributes{"p": s("1"), "pk": s("k1"), "d": n("0")}), invalid},
 		"a start beyond the condition is refused":    {start(entryAt("7")), invalid},
-	})
-}
 
-func TestQueriesWithAConditionThatIsRefused(t *testing.T) {
-	type Q = dynamodb.QueryInput
-	checkQueries(t, map[string]queryRule{
 		"no condition is refused":                           {func(in *Q) { in.KeyConditionExpression = nil }, invalid},
 		"an empty condition is refused":                     {where(""), invalid},
 		"the partition key is needed":                       {where("d < :t"), invalid},

@@ -20,9 +20,8 @@ const (
 // so.
 func TestReturnValuesOfAnUpdate(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
 
-	one, two := n("1"), n("2")
+	p := newPair(t)
 	for _, c := range []struct {
 		rule    string
 		item    attributes // nil: there is none
