@@ -25,13 +25,19 @@ type commitAnswer struct {
 	err    error
 }
 
-// commitAll lets commits of the keys 0 to n-1 wait in the fixture's batch, sends them, and returns their answers.
 func (f *fixture) commitAll(n int, effects func(i int) idemddb.Effects) []commitAnswer {
+	f.Helper()
+
+	return f.commitAllWith([]byte("r"), n, effects)
+}
+
+// commitAllWith lets commits of the keys 0 to n-1 wait in the fixture's batch, sends them, and returns their answers.
+func (f *fixture) commitAllWith(result []byte, n int, effects func(i int) idemddb.Effects) []commitAnswer {
 	f.Helper()
 
 	waits := make([]func() (*idemddb.Record, error), n)
 	for i := range waits {
-		waits[i] = f.batch.Commit(f.Context(), fmt.Sprint(i), nil, []byte("r"), effects(i))
+		waits[i] = f.batch.Commit(f.Context(), fmt.Sprint(i), nil, result, effects(i))
 	}
 
 	f.batch.FlushCommits()
@@ -101,10 +107,12 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 		n       int
 		effects func(i int) idemddb.Effects
 		want    []int
+		result  []byte
 	}{
-		"ten":          {10, each, []int{20}},
-		"one":          {1, each, []int{2}},
-		"more than 25": {30, each, []int{50, 10}},
+		"ten":           {10, each, []int{20}, nil},
+		"one":           {1, each, []int{2}, nil},
+		"more than 25":  {30, each, []int{50, 10}, nil},
+		"large results": {5, each, []int{4, 4, 2}, make([]byte, 30<<10)},
 		"more than 100 items": {12, func(i int) idemddb.Effects {
 			e := each(i)
 			for j := range 8 {
@@ -112,7 +120,7 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 			}
 
 			return e
-		}, []int{100, 20}},
+		}, []int{100, 20}, nil},
 		"the most items": {2, func(i int) idemddb.Effects {
 			e := each(i)
 			for j := range 98 {
@@ -120,14 +128,14 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 			}
 
 			return e
-		}, []int{100, 100}},
+		}, []int{100, 100}, nil},
 		"no effects": {3, func(i int) idemddb.Effects {
 			if i == 1 {
 				return idemddb.Effects{}
 			}
 
 			return each(i)
-		}, []int{5}},
+		}, []int{5}, nil},
 		"the same item in two": {4, func(i int) idemddb.Effects {
 			e := each(i)
 			if i < 2 {
@@ -135,12 +143,12 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 			}
 
 			return e
-		}, []int{7, 3}},
+		}, []int{7, 3}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				answers := f.commitAll(c.n, c.effects)
+				answers := f.commitAllWith(c.result, c.n, c.effects)
 				f.wantSizes(c.want...)
 
 				for i, a := range answers {
@@ -204,25 +212,6 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 		}
 
 		f.isIdle()
-	})
-}
-
-func TestLargeResultsAreNotCommittedTogether(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		var waits []func() (*idemddb.Record, error)
-		for i := range 5 {
-			waits = append(waits, f.batch.Commit(f.Context(), fmt.Sprint(i), nil, make([]byte, 30<<10), each(i)))
-		}
-
-		f.batch.FlushCommits()
-
-		for i, wait := range waits {
-			rec, err := wait()
-			f.committedOne(i, commitAnswer{rec, err})
-		}
-
-		f.wantSizes(4, 4, 2)
 	})
 }
 

@@ -30,69 +30,6 @@ func exceptSecond(
 	}
 }
 
-// bothWork runs work with a claim while a second worker asks for the key, and demands that the work of one of them runs.
-func (f *fixture) bothWork(run func(ctx context.Context, work func(context.Context))) {
-	f.Helper()
-
-	effects := 0
-
-	run(f.Context(), func(ctx context.Context) {
-		effects++
-
-		if c, _ := idemddb.FromContext(ctx); time.Until(c.Deadline()) <= 0 || !c.Held() {
-			f.Errorf("the work begins with %v of its lease left", time.Until(c.Deadline()))
-		}
-
-		second := context.WithValue(f.Context(), secondWorker{}, 1)
-
-		_, err := idemddb.Do(second, f.store, "k", nil, func(context.Context) (int, error) {
-			effects++
-
-			return 0, nil
-		})
-		is(f, err, idemddb.ErrInProgress)
-	})
-
-	if effects != 1 {
-		f.Errorf("%d effects, want 1", effects)
-	}
-}
-
-// throughDo lets Do call the work.
-func (f *fixture) throughDo(ctx context.Context, work func(context.Context)) {
-	_, err := idemddb.Do(ctx, f.store, "k", nil, func(ctx context.Context) (int, error) {
-		work(ctx)
-
-		return 0, nil
-	})
-	must(f, err)
-}
-
-func TestNoWorkBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture) {
-		f.db.Intercept(exceptSecond(faultUntil(35*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)))
-		f.bothWork(f.throughDo)
-	})
-}
-
-func TestNoWorkBeginsOnALeaseThatEndedBeforeItsAnswerCame(t *testing.T) {
-	t.Parallel()
-	bubbleAround(t, &idemddb.Options{Lease: time.Second}, late(1900*time.Millisecond), func(f *fixture) { f.bothWork(f.throughDo) })
-}
-
-// claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones
-// with an error until the outage is over.
-func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *idemddb.Claim {
-	f.Helper()
-	f.existing("k")
-	f.db.Intercept(faultUntil(outage, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
-
-	c := granted(f)(claimKey(f.Context(), "k", nil))
-
-	return c
-}
-
 // late delays the replies to the first single writes, by one delay each. DynamoDB has applied the writes at once.
 func late(delays ...time.Duration) around.Func {
 	var n atomic.Int64

@@ -24,8 +24,10 @@ import (
 func TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord(t *testing.T) {
 	t.Parallel()
 	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
-		c := f.claimedAfterOutage(10*time.Second, claimKey)
+		f.existing("k")
+		f.db.Intercept(faultUntil(10*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
+		c := granted(f)(claimKey(f.Context(), "k", nil))
 		if stored := f.lease("k"); !c.Deadline().Equal(stored) || time.Until(stored) > 20*time.Second {
 			f.Errorf("deadline %v, stored %v, now %v", c.Deadline(), stored, time.Now())
 		}

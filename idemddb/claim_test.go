@@ -86,50 +86,6 @@ func TestEachTryOfAClaimHasThePresentTime(t *testing.T) {
 	})
 }
 
-// An answer that carries nothing comes from something between the client and DynamoDB.
-func TestAnEmptyAnswerToAClaimProvesNothing(t *testing.T) {
-	t.Parallel()
-
-	for name, before := range map[string]func(*fixture){
-		"a new key":      func(*fixture) {},
-		"a released key": func(f *fixture) { must(f, claim(f, f.store, "k").Release(f.Context(), nil)) },
-		"a dead worker's key": func(f *fixture) {
-			claim(f, f.store, "k")
-			<-time.After(time.Minute)
-		},
-		"a key past its retention": func(f *fixture) {
-			must(f, claim(f, f.store, "k").Complete(f.Context(), nil))
-			<-time.After(time.Hour)
-		},
-	} {
-		for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
-			for _, nth := range []int{1, 2} {
-				t.Run(name+", "+string(fault), func(t *testing.T) {
-					t.Parallel()
-					eachWay(t, &idemddb.Options{Retention: time.Minute}, func(f *fixture, claimKey claimer) {
-						before(f)
-
-						if nth == 2 {
-							f.db.Inject(idemddbtest.None)
-						}
-
-						f.db.Inject(fault)
-
-						c := granted(f)(claimKey(f.Context(), "k", nil))
-
-						if fence := numberOf(f.T, f.record("k"), "fence"); c.Fence() != fence {
-							f.Errorf("fencing token %d, stored %d", c.Fence(), fence)
-						}
-
-						must(f, c.Complete(f.Context(), nil))
-						replay(f, f.store, "k")
-					})
-				})
-			}
-		}
-	}
-}
-
 // A decorator of the client may drop the old item.
 func TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest(t *testing.T) {
 	t.Parallel()

@@ -76,29 +76,6 @@ func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
 	}
 }
 
-func TestACompletionThatWasNotAppliedIsNoSuccess(t *testing.T) {
-	t.Parallel()
-
-	for verb, settle := range settlements {
-		for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
-			t.Run(verb+", "+string(fault), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(f *fixture) {
-					c := claim(f, f.store, "k")
-					f.requests()
-					f.db.Inject(fault)
-					must(f, settle(f.Context(), c))
-					f.want("UpdateItem", "UpdateItem")
-
-					if it := f.record("k"); textOf(it, "st") == "INPROGRESS" && numberOf(f.T, it, "lease") != 0 {
-						f.Errorf("the record is%s", show(it))
-					}
-				})
-			})
-		}
-	}
-}
-
 func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 	t.Parallel()
 	bubbleAround(t, &idemddb.Options{Single: true}, late(0, 1500*time.Millisecond), func(f *fixture) {

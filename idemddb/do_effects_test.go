@@ -253,13 +253,6 @@ func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
 	})
 }
 
-// ahead2 is a Store whose clock is an hour ahead and that takes nothing over.
-func aheadWithoutTakeover(f *fixture) *idemddb.Store {
-	return storeOn(f, f.db, &idemddb.Options{
-		NoTakeover: true, Lease: time.Second, Now: func() time.Time { return time.Now().Add(time.Hour) },
-	})
-}
-
 func TestDisabledEffectsHappenWithoutARecord(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "true")
 

@@ -215,8 +215,10 @@ func is(t testing.TB, err, want error) {
 func ahead(t testing.TB, db *idemddbtest.DB) *idemddb.Store {
 	t.Helper()
 
-	return storeOn(t, db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	return storeOn(t, db, &idemddb.Options{Now: anHourAhead})
 }
+
+func anHourAhead() time.Time { return time.Now().Add(time.Hour) }
 
 // faultUntil returns an interceptor: the first request has the fault first, and later ones have the fault then until d has
 // passed.

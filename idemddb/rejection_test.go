@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -75,46 +73,6 @@ func TestALateRejectionCountsOneAttemptMore(t *testing.T) {
 			f.Errorf("got %v, want the error of a key whose three attempts are used up", err)
 		}
 	})
-}
-
-func TestTheEventsOfARejection(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		cause error
-		want  []idemddb.Kind
-		fault idemddbtest.Fault // of the rejection
-	}{
-		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.KindFailed}, idemddbtest.None},
-		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.KindReleased}, idemddbtest.None},
-		"that is not answered":   {errors.New("not now"), nil, idemddbtest.LostRequest},
-		"that refuses an effect": {nil, []idemddb.Kind{idemddb.KindEffectRefused, idemddb.KindReleased}, idemddbtest.None},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				_, err := storeOn(f, f.db, nil).Commit(f.Context(), "other", nil, nil, items(counted("b")))
-				must(f, err)
-				f.db.Intercept(always(c.fault))
-
-				_, err = idemddb.Do(f.Context(), f.store, "k", optimistic, func(ctx context.Context) (int, error) {
-					if c.cause != nil {
-						return 0, c.cause
-					}
-
-					return 0, idemddb.Stage(ctx, items(onlyOnce("b")))
-				})
-				if err == nil {
-					f.Error("no error")
-				}
-
-				got := f.events.kinds()
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					f.Errorf("(-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
 }
 
 // The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try

@@ -387,8 +387,6 @@ func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 	}
 }
 
-func anHourAhead() time.Time { return time.Now().Add(time.Hour) }
-
 // The second one must not touch what the first has put.
 // The second result has a name of its own, by its digest.
 func TestCompletingAgainWithAnotherLargeResultIsFenced(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -60,7 +61,7 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 	}
 	givenUp := func(then work) work {
 		return func(ctx context.Context, f *fixture, c *idemddb.Claim) error {
-			_, _, err := aheadWithoutTakeover(f).Claim(f.Context(), "k", nil)
+			_, _, err := storeOn(f, f.db, &idemddb.Options{NoTakeover: true, Lease: time.Second, Now: anHourAhead}).Claim(f.Context(), "k", nil)
 			is(f, err, idemddb.ErrFailed)
 
 			return then(ctx, f, c)

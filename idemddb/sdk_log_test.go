@@ -33,28 +33,24 @@ func (c withoutChecksums) Do(r *http.Request) (*http.Response, error) {
 // The SDK warns of each refusal without a checksum, unless its check is off.
 func TestTheSDKLogsNothingForARefusal(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { logsNothing(t) })
-}
+	synctest.Test(t, func(t *testing.T) {
+		db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
 
-func logsNothing(t *testing.T) {
-	t.Helper()
+		client := dynamodb.New(dynamodb.Options{
+			Region: "us-east-1", HTTPClient: withoutChecksums{db.Handler()},
+			Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+			Logger: logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) {
+				t.Errorf("the SDK logs: "+format, v...)
+			}),
+		})
 
-	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
+		s, err := idemddb.New(client, "records", "test", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", HTTPClient: withoutChecksums{db.Handler()},
-		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-		Logger: logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) {
-			t.Errorf("the SDK logs: "+format, v...)
-		}),
+		must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
+
+		replay(t, s, "k")
 	})
-
-	s, err := idemddb.New(client, "records", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
-
-	replay(t, s, "k")
 }

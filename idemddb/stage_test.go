@@ -202,7 +202,7 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 
 	var full error
 	for full == nil {
-		full = idemddb.Stage(ctx, idemddb.Effects{Messages: make100()})
+		full = idemddb.Stage(ctx, idemddb.Effects{Messages: slices.Repeat(oneMessage.Messages, 100)})
 	}
 
 	is(t, work.TakeStageErr(), idemddb.ErrNotStaged)
@@ -211,14 +211,6 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {
 		t.Error("the messages are not parked")
 	}
-}
-
-func make100() (all []idemddb.Message) {
-	for range 100 {
-		all = append(all, idemddb.Message{To: "bank", Body: "b"})
-	}
-
-	return all
 }
 
 func TestStageCopiesWhatItIsGiven(t *testing.T) {

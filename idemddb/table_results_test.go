@@ -343,7 +343,12 @@ func TestAWorkerWithALargeResultDiesAtEachOfItsRequests(t *testing.T) {
 					f.Errorf("%v at request %d: got %.1q, then %.1q, want %q", fault, last, got, again, want)
 				}
 
-				f.isAllDeleted()
+				<-time.After(16 * 24 * time.Hour)
+				f.expire()
+
+				if left := f.db.Items("records"); len(left) > 0 {
+					f.Errorf("%d items are left", len(left))
+				}
 			})
 		}
 	}
@@ -359,17 +364,6 @@ func (f *fixture) expire() {
 	})
 	must(f, err)
 	f.db.Expire()
-}
-
-// isAllDeleted demands that Time to Live deletes all items in the end.
-func (f *fixture) isAllDeleted() {
-	f.Helper()
-	<-time.After(16 * 24 * time.Hour)
-	f.expire()
-
-	if left := f.db.Items("records"); len(left) > 0 {
-		f.Errorf("%d items are left", len(left))
-	}
 }
 
 // A request that is throttled or gets no answer is made again.

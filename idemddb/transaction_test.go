@@ -102,48 +102,42 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 	for _, ending := range []time.Duration{0, 100 * time.Millisecond} {
 		t.Run(ending.String(), func(t *testing.T) {
 			t.Parallel()
-			renewalUnderWay(t, ending)
+			bubble(t, nil, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				work, stop := c.Keep(f.Context())
+
+				defer stop()
+
+				var renewals atomic.Int64
+
+				f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					switch {
+					case r.Operation == "UpdateItem":
+						renewals.Add(1)
+						<-ctx.Done()
+						time.Sleep(ending) //nolint:forbidigo // this moves the bubble's clock
+						renewals.Add(-1)
+					case renewals.Load() > 0:
+						f.Error("a renewal is under way")
+					}
+
+					return idemddbtest.None
+				})
+				time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // this moves the bubble's clock by half of the lease
+
+				if renewals.Load() != 1 {
+					f.Error("no renewal")
+				}
+
+				f.takes(ending, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
+				happened(f, f.db, "a", 1)
+
+				if f.events.count(idemddb.KindConflict) > 0 || work.Err() != nil {
+					f.Error("conflict, or the work is cancelled")
+				}
+			})
 		})
 	}
-}
-
-// renewalUnderWay completes a claim whose renewal has no answer. The client takes this long to end the request of the renewal.
-func renewalUnderWay(t *testing.T, ending time.Duration) {
-	t.Helper()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		work, stop := c.Keep(f.Context())
-
-		defer stop()
-
-		var renewals atomic.Int64
-
-		f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			switch {
-			case r.Operation == "UpdateItem":
-				renewals.Add(1)
-				<-ctx.Done()
-				time.Sleep(ending) //nolint:forbidigo // this moves the bubble's clock
-				renewals.Add(-1)
-			case renewals.Load() > 0:
-				f.Error("a renewal is under way")
-			}
-
-			return idemddbtest.None
-		})
-		time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // this moves the bubble's clock by half of the lease
-
-		if renewals.Load() != 1 {
-			f.Error("no renewal")
-		}
-
-		f.takes(ending, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
-		happened(f, f.db, "a", 1)
-
-		if f.events.count(idemddb.KindConflict) > 0 || work.Err() != nil {
-			f.Error("conflict, or the work is cancelled")
-		}
-	})
 }
 
 func TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction(t *testing.T) {
@@ -282,6 +276,21 @@ func TestEventsOfEffects(t *testing.T) {
 			is(f, err, idemddb.ErrUncommitted)
 			is(f, c.CompleteWith(f.Context(), nil, items(onlyOnce("a"))), idemddb.ErrUncommitted)
 		}, []idemddb.Kind{idemddb.KindClaimed, idemddb.KindUncommitted, idemddb.KindUncommitted}},
+		"rejected for good": {func(f *fixture) {
+			is(f, reject(f, permanentError{errClosed}), permanentError{errClosed})
+		}, []idemddb.Kind{idemddb.KindFailed}},
+		"rejected, and may be run again": {func(f *fixture) {
+			is(f, reject(f, errClosed), errClosed)
+		}, []idemddb.Kind{idemddb.KindReleased}},
+		"rejected without an answer": {func(f *fixture) {
+			f.db.Intercept(always(idemddbtest.LostRequest))
+			is(f, reject(f, errClosed), errClosed)
+		}, nil},
+		"rejected for a refused effect": {func(f *fixture) {
+			_, _ = f.store.Commit(f.Context(), "other", nil, nil, items(counted("b")))
+			_, err := f.do(optimistic, staging("", items(onlyOnce("b"))))
+			is(f, err, idemddb.ErrEffectRefused)
+		}, []idemddb.Kind{idemddb.KindCompleted, idemddb.KindEffectRefused, idemddb.KindReleased}},
 		"DynamoDB does not answer": {func(f *fixture) {
 			f.db.Intercept(always(idemddbtest.LostReply))
 			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
@@ -312,7 +321,7 @@ func TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db := newStore(t, &idemddb.Options{Cache: 10})
 		must(t, claim(t, s, "plain").CompleteWith(t.Context(), []byte("r"), items(counted("a"))))
-		must(t, claim(t, s, "unsent").CompleteWith(t.Context(), []byte("r"), idemddb.Effects{Messages: make100()[:1]}))
+		must(t, claim(t, s, "unsent").CompleteWith(t.Context(), []byte("r"), oneMessage))
 
 		if _, err := s.Commit(t.Context(), "committed", nil, []byte("r"), items(counted("a"))); err != nil {
 			t.Error(err)

@@ -18,7 +18,7 @@ var errClosed = errors.New("the bank is closed")
 func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
-		other := storeOn(f, f.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		other := storeOn(f, f.db, &idemddb.Options{Now: anHourAhead})
 		_, err := f.do(nil, func(context.Context) (string, error) {
 			must(f, claim(f, other, "k").CompleteWith(f.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}))
 

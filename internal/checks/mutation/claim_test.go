@@ -186,7 +186,7 @@ var claimMutants = []mutant{
 		file: "internal/wire/wire.go",
 		old:  `if len(item) > 0 {`,
 		new:  `if err == nil {`,
-		pkg:  "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/a_claim_of_a_record_past_its_retention_that_is_not_answered",
 	},
 	{
 		why:  "an answer to a claim without content is taken for a new key",
@@ -227,7 +227,7 @@ var claimMutants = []mutant{
 		file: "idemddb/acquire.go",
 		old:  `if !a.isShort {`,
 		new:  `if !a.isShort || true {`,
-		pkg:  "idemddb", run: "TestNoWorkBeginsOnALease",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/a_claim_that_an_outage_delays",
 	},
 	{
 		why:  "a claim is returned with a third of its lease",

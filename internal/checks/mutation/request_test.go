@@ -14,7 +14,7 @@ var requestMutants = []mutant{
 		file: "internal/wire/wire.go",
 		old:  `if len(item) > 0 {`,
 		new:  `if err == nil {`,
-		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/a_completion_that_is_not_answered",
 	},
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
@@ -26,7 +26,7 @@ var requestMutants = []mutant{
 		}
 
 		return Shared{Answers: answers}`,
-		pkg: "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
+		pkg: "idemddb", run: "TestARequestThatHasAFaultIsSentAgain",
 	},
 	{
 		why:  "a backend whose answers never fit is asked with shared requests for ever",
