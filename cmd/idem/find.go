@@ -193,6 +193,8 @@ func (f *finder) scan(ctx context.Context, d *desk) ([]found, error) {
 	switch {
 	case err != nil:
 		return all, fmt.Errorf("list: %w", err)
+	case progress.Cursor != "" && len(all) == 0:
+		return nil, errors.New("--budget: ended before the whole table was read, and what was read has no such record; raise it")
 	case progress.Cursor != "":
 		f.app.sayf("The budget of read units ended before the whole table was read; raise --budget to see the rest.")
 	}
