@@ -69,10 +69,11 @@ func advice(f found) []string {
 	return lines
 }
 
-// keyArgument returns the arguments of idem that name the record, as they can be copied to a shell.
+// keyArgument returns the arguments of idem that name the record, as they can be copied to a shell. A key with what a terminal
+// obeys is not written there.
 func keyArgument(f found) string {
 	switch {
-	case f.Typed == "":
+	case f.Typed == "", f.Typed != shorten(f.Typed, len(f.Typed)):
 		return "--hash " + f.Hash
 	case strings.HasPrefix(f.Typed, "-"):
 		return "-- " + quote(f.Typed)
