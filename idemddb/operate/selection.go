@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -97,6 +98,11 @@ func (s *Selection) filter(r *Records) expression {
 	e := expression{
 		text: "begins_with(#pk, :namespace) AND attribute_not_exists(part)", names: map[string]string{"#pk": r.opts.PartitionKey},
 		values: item{":namespace": record.Text(r.store.Namespace() + "#")},
+	}
+
+	if r.opts.SortKey != "" { // others may have items under the partition key of a record
+		e.text += " AND #sk = :sk"
+		e.names["#sk"], e.values[":sk"] = r.opts.SortKey, record.Text(protocol.SortKeyValue)
 	}
 
 	if s.Request != "" {
