@@ -50,7 +50,8 @@ type Sender interface {
 	// were completed at the same time; then ctx has no values, because it is that of none of them. target is their Message.To, for
 	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is
 	// never sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record
-	// and is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
+	// and is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted. Nobody waits
+	// longer than 100 ms for a Send that does not: its messages stay.
 	Send(ctx context.Context, target string, ms []Message) []error
 }
 

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,9 +18,6 @@ const (
 	// their target, when what has come meanwhile leaves together.
 	loadWait = 10 * time.Millisecond
 )
-
-// errExited is the answer to messages whose Sender has ended the goroutine of a load of several calls.
-var errExited = errors.New("the sender ended its goroutine (runtime.Goexit)")
 
 // load is the messages of one or several calls of Send that are passed to the Sender together. Messages of several calls have a
 // goroutine, and a context that is made from nothing: what the context of one call carries must not travel with the messages of
@@ -173,14 +169,14 @@ func (t *Targets) carry(ctx context.Context, s *state, target string, messages [
 
 		if len(l.messages) == len(messages) { // of this call alone
 			defer s.landed()
-			defer l.finish()
+			defer close(l.done)
 
 			return t.sendTo(ctx, s, target, messages)
 		}
 
 		go func() {
 			defer s.landed()
-			defer l.finish()
+			defer close(l.done)
 
 			l.answers = t.sendTo(l.ctx, s, target, l.messages)
 		}()
@@ -192,13 +188,4 @@ func (t *Targets) carry(ctx context.Context, s *state, target string, messages [
 	case <-ctx.Done():
 		return slices.Repeat([]error{sleep.EndOf(ctx)}, len(messages))
 	}
-}
-
-// finish ends a load, also if the Sender has ended the goroutine.
-func (l *load) finish() {
-	if l.answers == nil {
-		l.answers = slices.Repeat([]error{errExited}, len(l.messages))
-	}
-
-	close(l.done)
 }

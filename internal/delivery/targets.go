@@ -16,6 +16,9 @@ const (
 	// targetTime is the longest time for sending to one target after a completion: the answer should not wait longer for it.
 	targetTime = 2 * time.Second
 
+	// returnTime is how long a Sender has to return when its context has ended. After that nobody waits for it.
+	returnTime = 100 * time.Millisecond
+
 	// targetPause is how long a target that hangs is not asked again, so that it does not delay all others.
 	targetPause = 10 * time.Second
 )
@@ -26,7 +29,11 @@ var (
 	ErrNotNamed = errors.New("this process has no sender for the target, and its Options.Senders do not name it")
 )
 
-var errHangs = errors.New("the target did not answer in time just now")
+var (
+	errHangs  = errors.New("the target did not answer in time just now")
+	errHung   = errors.New("the sender did not return when its context ended")
+	errExited = errors.New("the sender ended its goroutine (runtime.Goexit)")
+)
 
 // Message is a message as it is sent.
 type Message struct {
@@ -139,19 +146,48 @@ func (t *Targets) sendTo(ctx context.Context, state *state, target string, messa
 	return answers
 }
 
-// call calls a user's Sender, whose panic and whose wrong number of answers are errors. inTime says that the Sender returned
-// before its context ended, which may end earlier than targetTime.
+// call calls a user's Sender, whose panic, end of its goroutine and wrong number of answers are errors. It has a goroutine of its
+// own, because one that does not return must not hold the answer of an invocation. inTime says that the Sender returned before its
+// context ended, which may end earlier than targetTime.
 func (t *Targets) call(ctx context.Context, target string, messages []Message) (answers []error, inTime bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()
-	defer panicerror.Catch("the sender", &err)
 
-	answers = t.Sender(ctx, target, messages)
-	if len(answers) != len(messages) {
-		return nil, false, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
+	returned := make(chan struct{})
+	given, failure := []error(nil), errExited
+
+	go func() {
+		defer close(returned)
+		defer panicerror.Catch("the sender", &failure)
+
+		given, failure = t.Sender(ctx, target, messages), nil
+	}()
+
+	if !isClosedInTime(ctx, returned) {
+		return nil, false, errHung
 	}
 
-	return answers, ctx.Err() == nil, nil
+	if failure == nil && len(given) != len(messages) {
+		failure = fmt.Errorf("the sender gave %d answers for %d messages", len(given), len(messages))
+	}
+
+	return given, failure == nil && ctx.Err() == nil, failure
+}
+
+// isClosedInTime waits until done is closed, and after the end of ctx for returnTime at most.
+func isClosedInTime(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+
+	select {
+	case <-done:
+		return true
+	case <-time.After(returnTime):
+		return false
+	}
 }
 
 // readable returns the answer if it can be read. A typed nil pointer, whose methods panic, says nothing about its message: the

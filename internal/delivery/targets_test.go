@@ -116,6 +116,29 @@ func TestATargetThatHangsIsNotAskedForAWhile(t *testing.T) {
 	}
 }
 
+// A Sender that does not return when its context ends would hold the answer of its invocation, and of each later one that finds the
+// message.
+func TestASenderThatDoesNotReturnHoldsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		defer close(end)
+
+		targets := &delivery.Targets{Now: time.Now, Sender: func(context.Context, string, []delivery.Message) []error {
+			<-end
+
+			return []error{nil}
+		}}
+
+		begun := time.Now()
+		if err := send(t.Context(), targets, "b"); err == nil || time.Since(begun) != 2*time.Second+100*time.Millisecond {
+			t.Errorf("got %v after %v, want an error after 2.1 s", err, time.Since(begun))
+		}
+
+		isAsked(t, targets, false)
+	})
+}
+
 func TestOtherTargetsAreAskedWhileOneHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

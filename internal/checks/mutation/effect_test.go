@@ -227,8 +227,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a wrong number of answers panics",
 		file: "internal/delivery/targets.go",
-		old:  `if len(answers) != len(messages) {`,
-		new:  `if answers == nil && messages == nil {`,
+		old:  `if failure == nil && len(given) != len(messages) {`,
+		new:  `if failure == nil && given == nil && messages == nil {`,
 		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
 	},
 	{
@@ -284,8 +284,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a sending that ended with its invocation counts as an answer of its target",
 		file: "internal/delivery/targets.go",
-		old:  `return answers, ctx.Err() == nil, nil`,
-		new:  `return answers, true, nil`,
+		old:  `return given, failure == nil && ctx.Err() == nil, failure`,
+		new:  `return given, failure == nil, failure`,
 		pkg:  "internal/delivery", run: "TestATargetThatHangsIsNotAskedForAWhile",
 	},
 	{

@@ -40,6 +40,15 @@ var panicMutants = []mutant{
 		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
 	},
 	{
+		why:  "a Sender that does not return holds the answer",
+		file: "internal/delivery/targets.go",
+		old:  `	case <-time.After(returnTime):
+		return false`,
+		new: `	case <-time.After(time.Hour):
+		return false`,
+		pkg: "internal/delivery", run: "TestASenderThatDoesNotReturnHoldsNobody",
+	},
+	{
 		why:  "an error of a Sender that cannot be read panics where its message is left",
 		file: "internal/delivery/targets.go",
 		old:  `= readable(answer)`,
