@@ -183,7 +183,7 @@ func (w *wrapper) timesOf(ctx context.Context) (t times) {
 // workContext returns the context for all that begins before the reserve does, and ends with it.
 func (t times) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	work := engine.With(ctx, &engine.Invocation{Times: &engine.Times{Deadline: t.deadline, SettleBy: t.answerAt}})
-	if t.deadline.IsZero() {
+	if t.reserved.IsZero() {
 		return context.WithCancel(work)
 	}
 

@@ -121,6 +121,10 @@ func settleEnd(ctx context.Context, lease time.Duration) time.Time {
 		return time.Now().Add(lease)
 	}
 
+	if now := time.Now(); now.After(times.SettleBy) && !now.Before(times.Deadline) { // nothing has ended the process at its deadline
+		return now.Add(settleTime)
+	}
+
 	return times.SettleBy
 }
 

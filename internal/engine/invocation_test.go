@@ -61,3 +61,29 @@ func TestPatience(t *testing.T) {
 		want(g, t.Context(), time.Minute)
 	})
 }
+
+// Nothing more is written when the answer of an invocation is due, until its deadline. Work that ends after that, because nothing
+// has ended its process, is written down all the same.
+func TestAWriteThatSettlesIsSentAfterADeadlineThatEndedNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+
+		for name, c := range map[string]struct {
+			times engine.Times
+			want  time.Duration
+		}{
+			"before the answer":   {engine.Times{Deadline: now.Add(4 * time.Second), SettleBy: now.Add(3 * time.Second)}, 3 * time.Second},
+			"before the deadline": {engine.Times{Deadline: now.Add(time.Second), SettleBy: now.Add(-time.Second)}, -time.Second},
+			"after the deadline":  {engine.Times{Deadline: now, SettleBy: now.Add(-time.Second)}, 2 * time.Second},
+			"without a deadline":  {engine.Times{SettleBy: now.Add(-time.Second)}, 2 * time.Second},
+		} {
+			_, p, cancel := engine.SettleContext(engine.With(t.Context(), &engine.Invocation{Times: &c.times}), time.Minute)
+			cancel()
+
+			if left := p.End.Sub(now); left != c.want {
+				t.Errorf("%s: it is sent for %v, want %v", name, left, c.want)
+			}
+		}
+	})
+}
