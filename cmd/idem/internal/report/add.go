@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // addSecondRun counts a key whose work began again, and keeps it if a run before may have had its effects.
@@ -148,7 +149,7 @@ func (t *Totals) addWrites(v *operate.View) {
 
 	switch v.Status {
 	case operate.Completed, operate.Expired:
-		ends += math.Ceil(float64(plainRecord+len(v.Key)+v.ResultBytes) / unitBytes)
+		ends += math.Ceil(float64(plainRecord+len(v.Key)+tableBytes(v)) / unitBytes)
 	case operate.Failed, operate.Released:
 		ends += first
 	default:
@@ -160,4 +161,13 @@ func (t *Totals) addWrites(v *operate.View) {
 	if t.now.Sub(v.Born) < 24*time.Hour {
 		t.writesToday += units
 	}
+}
+
+// tableBytes is the length of a result that is kept in the table. One in Options.Results costs no write units.
+func tableBytes(v *operate.View) int {
+	if v.ResultName != "" && !record.IsPart(v.ResultName) {
+		return 0
+	}
+
+	return v.ResultBytes
 }
