@@ -74,14 +74,14 @@ func rest(all []found) string {
 
 // ask asks for the reason and for a yes. It checks the reason and the name by itself, because the error of package operate would
 // come after the question.
-func (c *change) ask(count int) error {
+func (c *change) ask(ctx context.Context, count int) error {
 	a := c.app
 	in := bufio.NewReader(a.in)
 
 	if c.why == "" && a.interactive {
 		fmt.Fprint(a.log, "Why? ")
 
-		c.why = strings.TrimSpace(readLine(in))
+		c.why = strings.TrimSpace(readLine(ctx, in))
 	}
 
 	switch {
@@ -98,17 +98,29 @@ func (c *change) ask(count int) error {
 		subject = fmt.Sprintf("each of these %d", count)
 	}
 
-	return a.confirm(in, strings.ToUpper(c.name[:1])+c.name[1:]+" "+subject+": "+c.question, c.yes)
+	return a.confirm(ctx, in, strings.ToUpper(c.name[:1])+c.name[1:]+" "+subject+": "+c.question, c.yes)
 }
 
-// readLine is the next line; what was typed before the end of the input.
-func readLine(in *bufio.Reader) string {
-	line, err := in.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+// readLine is the next line; what was typed before the end of the input; nothing if the operator interrupts the question, for
+// which nobody else listens.
+func readLine(ctx context.Context, in *bufio.Reader) string {
+	read := make(chan string, 1)
+
+	go func() { // It ends with the input, or with the program.
+		line, err := in.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			line = ""
+		}
+
+		read <- line
+	}()
+
+	select {
+	case line := <-read:
+		return line
+	case <-ctx.Done():
 		return ""
 	}
-
-	return line
 }
 
 // each changes the records one by one. A refusal of one does not keep the others from being changed. When the operator interrupts
@@ -144,7 +156,7 @@ func (c *change) each(ctx context.Context, d *desk, all []found) error {
 }
 
 // confirm asks for a yes.
-func (a *app) confirm(in *bufio.Reader, text string, yes bool) error {
+func (a *app) confirm(ctx context.Context, in *bufio.Reader, text string, yes bool) error {
 	if yes {
 		return nil
 	}
@@ -155,7 +167,7 @@ func (a *app) confirm(in *bufio.Reader, text string, yes bool) error {
 
 	fmt.Fprintf(a.log, "%s? [y/N] ", text)
 
-	if answer := strings.ToLower(strings.TrimSpace(readLine(in))); answer != "y" && answer != "yes" {
+	if answer := strings.ToLower(strings.TrimSpace(readLine(ctx, in))); answer != "y" && answer != "yes" {
 		return &codeError{exitRefused, errors.New("nothing was changed")}
 	}
 

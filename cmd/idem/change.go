@@ -214,7 +214,7 @@ func (c *change) run(ctx context.Context, keys []string) error {
 		return nil
 	}
 
-	if err := c.ask(len(all)); err != nil {
+	if err := c.ask(ctx, len(all)); err != nil {
 		return err
 	}
 

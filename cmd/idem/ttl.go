@@ -115,7 +115,7 @@ func (c *ttlChange) change(ctx context.Context, d *desk, s ttlSetting) error {
 		return nil
 	}
 
-	if err := c.app.confirm(bufio.NewReader(c.app.in), s.question, c.yes); err != nil {
+	if err := c.app.confirm(ctx, bufio.NewReader(c.app.in), s.question, c.yes); err != nil {
 		return err
 	}
 
