@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // scheduled is the input that a schedule of EventBridge Scheduler is given:
@@ -12,7 +16,16 @@ import (
 type scheduled struct{ Schedule, Time string }
 
 func byScheduledTime(_ context.Context, s scheduled) (string, error) {
-	return idemddb.TextKey(s.Schedule + "#" + s.Time), nil
+	return keyOf(s.Schedule, s.Time)
+}
+
+// keyOf joins the parts of a key. An input that lacks one has no key: all such inputs would be one piece of work, which runs once.
+func keyOf(parts ...string) (string, error) {
+	if slices.Contains(parts, "") {
+		return "", fmt.Errorf("%w: the input lacks a part of it", lambdawrap.ErrNoKey)
+	}
+
+	return idemddb.TextKey(strings.Join(parts, "#")), nil
 }
 
 // task is the input that a state of Step Functions is given:
@@ -21,7 +34,7 @@ func byScheduledTime(_ context.Context, s scheduled) (string, error) {
 type task struct{ Execution, State, OrderID string }
 
 func byExecution(_ context.Context, t task) (string, error) {
-	return idemddb.TextKey(t.Execution + "#" + t.State + "#" + t.OrderID), nil
+	return keyOf(t.Execution, t.State, t.OrderID)
 }
 
 var _, _ = byScheduledTime, byExecution // main.go has another key

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// Inputs that lack a part of their key do not share one: only the first of them would run.
+func TestAnInputThatLacksAPartOfItsKeyHasNone(t *testing.T) {
+	t.Parallel()
+
+	if key, err := byScheduledTime(t.Context(), scheduled{"s", "t"}); key != "s#t" || err != nil {
+		t.Errorf("got %q, %v", key, err)
+	}
+
+	if key, err := byExecution(t.Context(), task{"e", "s", "o"}); key != "e#s#o" || err != nil {
+		t.Errorf("got %q, %v", key, err)
+	}
+
+	_, errScheduled := byScheduledTime(t.Context(), scheduled{"s", ""})
+	_, errTask := byExecution(t.Context(), task{"e", "s", ""})
+
+	if !errors.Is(errScheduled, lambdawrap.ErrNoKey) || !errors.Is(errTask, lambdawrap.ErrNoKey) {
+		t.Errorf("got %v, %v", errScheduled, errTask)
+	}
+}
