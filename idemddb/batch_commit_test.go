@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -423,6 +424,10 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 							effect, ok := errors.AsType[*idemddb.EffectError](a.err)
 							if !ok || effect.Index != -1 || effect.Code != "ValidationException" || !strings.Contains(a.err.Error(), "(MRSC)") {
 								f.Errorf("got %v", a.err)
+							}
+
+							if _, isWrapped := errors.AsType[smithy.APIError](a.err); !isWrapped {
+								f.Errorf("%v does not wrap the answer of DynamoDB", a.err)
 							}
 
 							continue

@@ -3,6 +3,13 @@ package mutation
 // settleMutants change how a claim is settled and renewed.
 var settleMutants = []mutant{
 	{
+		why:  "without options a key can be taken over as soon as the fastest clock says that its lease is over",
+		file: "idemddb/options.go",
+		old:  `o.ClockSkew = cmp.Or(o.ClockSkew, defaultClockSkew)`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestAStoreHasTheDefaultsThatItsOptionsDocument",
+	},
+	{
 		why:  "the result of the work's own completion with effects is forgotten if that has no answer",
 		file: "idemddb/complete.go",
 		old:  `errors.Is(o.answer, ErrUnrecorded) || errors.Is(o.answer, ErrUncommitted)`,
