@@ -55,7 +55,8 @@ type Enveloped struct {
 }
 
 // Key returns the default key of a message that stood in an envelope: the list of Name and ID, or that of [MessageID] if it has
-// no ID. The error is [ErrNoKey].
+// no ID. With an ID the queue is no part of it, so what reaches one function by two queues is one piece of work. The error is
+// [ErrNoKey].
 func (e Enveloped) Key() (string, error) {
 	if e.ID == "" {
 		return keyOfMessage(e.Message)

@@ -93,7 +93,8 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 
 // Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream], [Kafka] or
 // [Func], and writes a line for each call. The messages of the line are those of the event, the records of a stream, or the one
-// invocation of Func. A line that cannot be written is lost, and the answer goes out all the same.
+// invocation of Func. A line that cannot be written is lost, and the answer goes out all the same. An invocation of Func whose
+// handler panics has no line.
 //
 // Where no Store passes its events to Observe, most metrics would be zero for ever. So the first call in which a message was done
 // although Observe was never called also writes a line of level WARN that says so. Measure panics for a nil h.
