@@ -102,9 +102,11 @@ func checkNumber(v types.AttributeValue) error {
 	return err
 }
 
-// write returns the item of the addition as a transaction has it, without its expressions.
+// write returns the item of the addition as a transaction has it. Of its expressions it has only the verb.
 func (a *Add) write() types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{TableName: &a.Table, Key: a.Key, ExpressionAttributeValues: a.Values}}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &a.Table, Key: a.Key, UpdateExpression: new("ADD"), ExpressionAttributeValues: a.Values,
+	}}
 }
 
 func copyAdds(adds []Add) []Add {

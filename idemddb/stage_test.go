@@ -32,7 +32,9 @@ func TestStageRefusesItemsThatCannotBeWritten(t *testing.T) {
 		"an item twice":      {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
 		"an item by its ARN": {items(counted("a")), items(elsewhere), "the same item"},
 		"a Put of an item":   {items(counted("a")), items(putOf("effect a", "")), "the same item"},
-		"a check of an item": {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
+		"a check of an item": {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: new("records"), Key: counted("a").Update.Key, ConditionExpression: new("attribute_exists(pk)"),
+		}}), "the same item"},
 
 		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
 		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},

@@ -13,7 +13,9 @@ func number(s string) types.AttributeValue { return &types.AttributeValueMemberN
 func binary(s string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(s)} }
 
 func update(table string, pk, sk types.AttributeValue) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{TableName: &table, Key: map[string]types.AttributeValue{"pk": pk, "sk": sk}}}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &table, Key: map[string]types.AttributeValue{"pk": pk, "sk": sk}, UpdateExpression: new("ADD n :n"),
+	}}
 }
 
 func put(table string, pk, sk types.AttributeValue) types.TransactWriteItem {

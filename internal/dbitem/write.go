@@ -16,7 +16,8 @@ import (
 // MaxSize is how many bytes an item holds.
 const MaxSize = 400 << 10
 
-// CheckWrite returns an error for what DynamoDB would refuse of an item.
+// CheckWrite returns an error for what DynamoDB would refuse of an item, and for what the SDK would not even send: its error says
+// nothing about the other items of a transaction.
 func CheckWrite(it types.TransactWriteItem) error {
 	all := writesOf(it)
 	if len(all) != 1 {
@@ -32,6 +33,10 @@ func CheckWrite(it types.TransactWriteItem) error {
 		return errors.New("its item is empty")
 	case len(*w.key) == 0:
 		return errors.New("its key is empty")
+	case it.Update != nil && aws.ToString(it.Update.UpdateExpression) == "":
+		return errors.New("its UpdateExpression is empty")
+	case it.ConditionCheck != nil && aws.ToString(it.ConditionCheck.ConditionExpression) == "":
+		return errors.New("its ConditionExpression is empty")
 	case size > MaxSize:
 		return fmt.Errorf("it has %d bytes, an item holds %d", size, MaxSize)
 	default:

@@ -32,12 +32,16 @@ func TestWhatDynamoDBWouldRefuseIsAnError(t *testing.T) {
 		item types.TransactWriteItem
 		want string // "" for none
 	}{
-		"the largest item":   {update("t", text("a"), text(largest)), ""},
-		"a larger one":       {update("t", text("a"), text(largest+"x")), "it has 409601 bytes, an item holds 409600"},
-		"no write":           {types.TransactWriteItem{}, "it must be one of Put, Update, Delete and ConditionCheck, is 0 of them"},
-		"no table":           {update("", text("a"), text("b")), "its TableName is empty"},
-		"a put of nothing":   {types.TransactWriteItem{Put: &types.Put{TableName: new("t")}}, "its item is empty"},
-		"a delete of no key": {types.TransactWriteItem{Delete: &types.Delete{TableName: new("t")}}, "its key is empty"},
+		"the largest item":     {update("t", text("a"), text(largest)), ""},
+		"a larger one":         {update("t", text("a"), text(largest+"x")), "it has 409601 bytes, an item holds 409600"},
+		"no write":             {types.TransactWriteItem{}, "it must be one of Put, Update, Delete and ConditionCheck, is 0 of them"},
+		"no table":             {update("", text("a"), text("b")), "its TableName is empty"},
+		"a put of nothing":     {types.TransactWriteItem{Put: &types.Put{TableName: new("t")}}, "its item is empty"},
+		"a delete of no key":   {types.TransactWriteItem{Delete: &types.Delete{TableName: new("t")}}, "its key is empty"},
+		"an update of nothing": {types.TransactWriteItem{Update: &types.Update{TableName: new("t"), Key: map[string]types.AttributeValue{"pk": text("a")}}}, "its UpdateExpression is empty"},
+		"a check of nothing": {
+			types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("t"), Key: map[string]types.AttributeValue{"pk": text("a")}}}, "its ConditionExpression is empty",
+		},
 	} {
 		if err := dbitem.CheckWrite(c.item); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)

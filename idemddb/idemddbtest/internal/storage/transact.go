@@ -28,7 +28,7 @@ func TransactWrites(in *dynamodb.TransactWriteItemsInput) ([]*Write, error) {
 			return nil, exception.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
 
-		if (w.Kind == CheckWrite && w.Condition == nil) || w.TableName == nil {
+		if (w.Kind == CheckWrite && w.Condition == nil) || (w.Kind == UpdateWrite && w.Update == nil) || w.TableName == nil {
 			return nil, exception.Validation("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
 		}
 
