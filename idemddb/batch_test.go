@@ -13,11 +13,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// linger is how long a write waits for others, at most, and longLinger is the same for the first claims of those that are
-// announced.
-const (
-	linger = 200 * time.Microsecond
-)
+// linger is how long a write waits for others, at most.
+const linger = 200 * time.Microsecond
 
 func TestWritesAtOnceAreOneRequest(t *testing.T) {
 	t.Parallel()

@@ -115,20 +115,6 @@ func TestACompletionThatIsFencedIsNotCached(t *testing.T) {
 	})
 }
 
-func TestACompletionThatStaysUnrecordedIsNotCached(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		f.db.Intercept(always(idemddbtest.LostRequest))
-		is(f, c.Complete(f.Context(), nil), idemddb.ErrUnrecorded)
-		f.db.Intercept(nil)
-
-		if again, _, err := f.store.Claim(f.Context(), "k", nil); again == nil && !errors.Is(err, idemddb.ErrInProgress) {
-			f.Errorf("got error %v, want the key as its record says", err)
-		}
-	})
-}
-
 func TestNothingButCompletedRecordsIsCached(t *testing.T) {
 	t.Parallel()
 

@@ -35,21 +35,20 @@ func TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord(t *testing.T) {
 }
 
 // record returns the item of a key, nil if there is none.
-func (f *fixture) record(key string) map[string]types.AttributeValue {
-	return f.db.Item("records", map[string]types.AttributeValue{"pk": text("test#" + key)})
-}
+func (f *fixture) record(key string) map[string]types.AttributeValue { return recordOf(f.db, key) }
 
 // lease returns the end of the stored lease.
 func (f *fixture) lease(key string) time.Time {
 	return time.UnixMilli(numberOf(f.T, f.record(key), "lease"))
 }
 
-// edit changes attributes of the record of a key.
+// edit changes attributes of the record of a key; nil removes one.
 func (f *fixture) edit(key string, changes map[string]types.AttributeValue) {
 	f.Helper()
 
 	it := f.record(key)
 	maps.Copy(it, changes)
+	maps.DeleteFunc(it, func(_ string, value types.AttributeValue) bool { return value == nil })
 	put(f, f.db, it)
 }
 
@@ -312,9 +311,7 @@ func TestAClaimWhoseRefusalHasNoReasonIsMadeFiveTimes(t *testing.T) {
 			bubble(t, &idemddb.Options{MaxAttempts: 3}, func(f *fixture) {
 				must(f, claim(f, f.store, "k").Release(f.Context(), nil))
 
-				it := f.record("k")
-				delete(it, "att")
-				put(f, f.db, it)
+				f.edit("k", map[string]types.AttributeValue{"att": nil})
 				f.requests()
 
 				if c.hidden {

@@ -93,56 +93,6 @@ func TestRecordsFromBeforeTheCodecAreReplayedAndSealedOnesOnlyWithIt(t *testing.
 	}
 }
 
-// Every way to the result says so, none runs the work again, and the key stays completed: with the right key it is answered.
-func TestAResultThatDoesNotOpenIsCorruptAndLosesNothing(t *testing.T) {
-	t.Parallel()
-
-	for name, failure := range map[string]func(context.Context, idemddb.Sealed) error{
-		"the codec refuses": func(context.Context, idemddb.Sealed) error { return errDenied },
-		"it panics":         func(context.Context, idemddb.Sealed) error { panic("as the test says") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			eachSealed(t, idemddb.Options{}, func(f *fixture, codec *vault, _ *shelf, complete func([]byte) error) {
-				must(f, complete(secret(1)))
-
-				codec.onOpen = failure
-				before := recordOf(f.db, "k")
-
-				for verb, ask := range map[string]func() error{
-					"Claim":  func() error { _, _, err := f.store.Claim(f.Context(), "k", nil); return err },
-					"Commit": func() error { _, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("no"))); return err },
-					"Do":     func() error { _, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b")); return err },
-				} {
-					err := ask()
-					if is(f, err, idemddb.ErrCorrupt); !strings.Contains(err.Error(), "Options.Codec") {
-						f.Errorf("%s: %v", verb, err)
-					}
-
-					f.events.noMarker(f, err)
-				}
-
-				if n := f.events.count(idemddb.KindCorrupt); n != 3 {
-					f.Errorf("%d events, want that of Claim, Commit and Do", n)
-				}
-
-				if diff := cmp.Diff(before, recordOf(f.db, "k"), ignoreTypes); diff != "" {
-					f.Errorf("the record changed:\n%s", diff)
-				}
-
-				happened(f, f.db, "no", 0)
-
-				codec.onOpen = nil
-
-				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, secret(1)) {
-					f.Errorf("replayed %q", got)
-				}
-			})
-		})
-	}
-}
-
 // It says nothing about the record when only the caller's time is over.
 func TestAResultThatIsNotOpenedInTimeIsNotCorrupt(t *testing.T) {
 	t.Parallel()

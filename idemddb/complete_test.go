@@ -12,23 +12,40 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
+// The work is done, and its record is perhaps written: the key must not be given to another worker, nothing is cached, and it is
+// safe to repeat.
 func TestACompletionThatNeverGetsThroughIsUnrecorded(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db, events := observed(t, nil)
-		c := claim(t, s, "k")
-		db.Intercept(always(idemddbtest.LostRequest))
-		is(t, c.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
-		events.want(t, idemddb.KindClaimed, idemddb.KindUnrecorded)
 
-		if settled := c.Settled(); settled != "" {
-			t.Errorf("settled as %q, want unknown", settled)
-		}
+	for name, result := range map[string][]byte{"a result": []byte("r"), "one that is too large": make([]byte, 6_500_000)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				f.db.Intercept(always(idemddbtest.LostRequest))
 
-		db.Intercept(nil)
-		must(t, c.Complete(t.Context(), nil)) // it is safe to repeat
-		replay(t, s, "k")
-	})
+				err := c.Complete(f.Context(), result)
+				if is(f, err, idemddb.ErrUnrecorded); errors.Is(err, idemddb.ErrTooLarge) || c.Settled() != "" {
+					f.Errorf("got %v, settled as %q, want that nothing is known", err, c.Settled())
+				}
+
+				f.events.want(f, idemddb.KindClaimed, idemddb.KindUnrecorded)
+				f.db.Intercept(nil)
+				f.requests()
+				must(f, c.Release(f.Context(), nil))
+				f.want()
+
+				_, _, err = f.store.Claim(f.Context(), "k", nil)
+				is(f, err, idemddb.ErrInProgress)
+
+				if err := c.Complete(f.Context(), result); !isDone(err) {
+					f.Error(err)
+				}
+
+				replay(f, f.store, "k")
+			})
+		})
+	}
 }
 
 func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
@@ -137,19 +154,6 @@ func TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		c := claim(t, s, "k")
-		must(t, c.Complete(t.Context(), []byte("a")))
-
-		if err := c.Complete(t.Context(), []byte("b")); err == nil || !strings.HasSuffix(err.Error(), ", it was settled before") {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,18 +170,5 @@ func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
 		}
 
 		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindReplayed)
-	})
-}
-
-func TestAResultThatIsTooLargeAndUnrecordedIsUnrecorded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
-		c := claim(t, s, "k")
-		db.Intercept(always(idemddbtest.LostRequest))
-
-		if err := c.Complete(t.Context(), make([]byte, 6_500_000)); !errors.Is(err, idemddb.ErrUnrecorded) || errors.Is(err, idemddb.ErrTooLarge) {
-			t.Errorf("got %v, want unrecorded: the completion is perhaps not written", err)
-		}
 	})
 }

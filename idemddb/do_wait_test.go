@@ -65,17 +65,3 @@ func TestOptimisticDoWaitsForAnotherWorker(t *testing.T) {
 		})
 	}
 }
-
-func TestWaitingToCommitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claim(f, f.store, "k")
-
-		ctx := within(f, time.Second)
-		f.takes(time.Second, func() {
-			_, err := f.store.Commit(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute}, nil, items(counted("e")))
-			is(f, err, idemddb.ErrInProgress)
-			is(f, err, context.DeadlineExceeded)
-		})
-	})
-}

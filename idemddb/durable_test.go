@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // durableHandler is the context of the handler of a durable function, as the SDK for durable executions makes it.
@@ -20,15 +18,7 @@ func (durableHandler) IsReplaying() bool    { return false }
 func TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Parallel()
 
-	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
-
-	store, err := idemddb.New(db, "records", "payments", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	db.ResetRequests()
-
+	store, db := newStore(t, nil)
 	ran, ctx := 0, durableHandler{t.Context()}
 
 	_, ofDo := idemddb.Do(ctx, store, "k", nil, func(context.Context) (int, error) { ran++; return 1, nil })

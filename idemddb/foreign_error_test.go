@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -124,29 +122,6 @@ func TestTheErrorOfResultsDoesNotSayHowTheWorkEnded(t *testing.T) {
 
 		if !held.IsDone(err) {
 			f.Errorf("the completion is written, and the work is not done: %v", err)
-		}
-	})
-}
-
-func TestAnInterruptedWaitSaysWhyItEnded(t *testing.T) {
-	t.Parallel()
-
-	bubble(t, nil, func(f *fixture) {
-		claim(f, f.store, "key")
-
-		ctx, cancel := context.WithCancelCause(f.Context())
-		time.AfterFunc(time.Second, func() { cancel(&idemddb.FailedError{Key: "another", Cause: "closed"}) })
-
-		_, _, err := storeOn(f, f.db, nil).Claim(ctx, "key", &idemddb.ClaimOptions{Wait: time.Minute})
-		is(f, err, idemddb.ErrInProgress)
-		is(f, err, context.Canceled)
-
-		if errors.Is(err, idemddb.ErrFailed) {
-			f.Errorf("of a key that has not failed: %v", err)
-		}
-
-		if !strings.Contains(err.Error(), "closed") {
-			f.Errorf("the text does not say why: %v", err)
 		}
 	})
 }

@@ -123,25 +123,15 @@ func (f *forms) Send(_ context.Context, _ string, ms []idemddb.Message) []error 
 	return errs
 }
 
-func (f *forms) held(t *testing.T) *idemddb.Claim {
-	t.Helper()
-
-	c := granted(t)(f.Claim(t.Context(), "k", nil))
-
-	return c
-}
-
 // operated lets an operator make a change of a key that a worker holds.
 func operated(change func(*operate.Records) func(context.Context, operate.View, string, string) error) func(*testing.T, *forms) {
 	return func(t *testing.T, f *forms) {
 		t.Helper()
 
-		f.held(t)
+		claim(t, f.Store, "k")
 
 		seen, err := f.records.Look(t.Context(), "k")
-		if err := errors.Join(err, change(f.records)(t.Context(), seen, "anna", "account 7 is closed")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err, change(f.records)(t.Context(), seen, "anna", "account 7 is closed"))
 	}
 }
 
@@ -160,9 +150,7 @@ var formWays = map[string]goldenForm{
 	"completed with effects": {func(t *testing.T, f *forms) {
 		t.Helper()
 
-		if err := f.held(t).CompleteWith(t.Context(), []byte("paid"), items(putOf("other", "x"))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, claim(t, f.Store, "k").CompleteWith(t.Context(), []byte("paid"), items(putOf("other", "x"))))
 	}, "replay of paid", "completed", 0},
 	"committed": {committed(items(putOf("other", "x"))), "replay of paid", "completed", 0},
 	"committed with an addition": {committed(idemddb.Effects{Adds: []idemddb.Add{{
@@ -195,7 +183,7 @@ var formWays = map[string]goldenForm{
 	"given up": {func(t *testing.T, f *forms) {
 		t.Helper()
 
-		errRelease := f.held(t).Release(t.Context(), errors.New("bank closed"))
+		errRelease := claim(t, f.Store, "k").Release(t.Context(), errors.New("bank closed"))
 		if _, _, err := f.Claim(t.Context(), "k", nil); errRelease != nil || !errors.Is(err, idemddb.ErrFailed) {
 			t.Fatal(errRelease, err)
 		}
@@ -207,12 +195,10 @@ var formWays = map[string]goldenForm{
 	"reopened by an operator": {func(t *testing.T, f *forms) {
 		t.Helper()
 
-		errFail := f.held(t).Fail(t.Context(), errors.New("no such account"))
+		errFail := claim(t, f.Store, "k").Fail(t.Context(), errors.New("no such account"))
 		seen, errLook := f.records.Look(t.Context(), "k")
 
-		if err := errors.Join(errFail, errLook, f.records.Reopen(t.Context(), seen, "anna", "account 7 is there now")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errFail, errLook, f.records.Reopen(t.Context(), seen, "anna", "account 7 is there now"))
 	}, "claimed", "released, reopen by anna: account 7 is there now", 0},
 }
 
@@ -343,9 +329,7 @@ func (f *forms) view(t *testing.T) string {
 	t.Helper()
 
 	v, err := f.records.Look(t.Context(), "k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	seen := []string{string(v.Status)}
 

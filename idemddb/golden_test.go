@@ -38,9 +38,7 @@ func goldenFile(t testing.TB, file string) map[string]goldenItem {
 	}
 
 	var stored map[string]map[string]goldenValue
-	if err := json.Unmarshal(content, &stored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(content, &stored))
 
 	items := map[string]goldenItem{}
 	for state, attributes := range stored {
@@ -140,9 +138,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 
 			c := granted(t)(s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"}))
 
-			if err := f(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f(t.Context(), c))
 		}
 	}
 	ways := map[string]func(*testing.T, *idemddb.Store){
@@ -189,11 +185,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 func claimAndDie(t *testing.T, s *idemddb.Store, db *idemddbtest.DB) {
 	t.Helper()
 
-	c, _, err := s.Claim(t.Context(), "k", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	c := claim(t, s, "k")
 	it := maps.Clone(db.Items("records")[0])
 	it["lease"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(c.Deadline().Add(-40*time.Second).UnixMilli(), 10)}
 	put(t, db, it)

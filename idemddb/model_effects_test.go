@@ -133,7 +133,7 @@ func (w *effectWorld) inspect() {
 
 	record := w.record()
 
-	if life := fmt.Sprint(textOf(record, "pk"), describeNumber(record, "born")); life != w.life {
+	if life := fmt.Sprint(textOf(record, "pk"), everything(record["born"])); life != w.life {
 		if w.effect != "" {
 			w.seen.lives++
 		}
@@ -205,15 +205,6 @@ func (w *effectWorld) compare(record map[string]types.AttributeValue) {
 	case !isCompleted && w.effect != "":
 		w.failf("effect %s happened, the record is%s%s", w.effect, show(record), w.history())
 	}
-}
-
-func describeNumber(it map[string]types.AttributeValue, name string) string {
-	n, _ := it[name].(*types.AttributeValueMemberN)
-	if n == nil {
-		return ""
-	}
-
-	return n.Value
 }
 
 // call names a call and its effect. Some calls also add to the sum.

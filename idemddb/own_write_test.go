@@ -1,7 +1,7 @@
 package idemddb_test
 
 import (
-	"errors"
+	"context"
 	"testing"
 	"time"
 
@@ -11,50 +11,38 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A record is that of a claim only if both tokens are: owner tokens and fencing tokens come back after a deletion or Reopen.
+// A record is that of a claim only if both tokens are: owner tokens and fencing tokens come back after a deletion or Reopen. And a
+// later lease is that of an extension only if the key is still held, and there only if a foreign writer has not removed it.
 func TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 
-	for name, change := range map[string]map[string]types.AttributeValue{
-		"another owner token":   {"own": text("another")},
-		"another fencing token": {"fence": &types.AttributeValueMemberN{Value: "1"}},
+	complete := func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("done")) }
+	fail := func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errClosed) }
+	extend := func(ctx context.Context, c *idemddb.Claim) error { return c.Extend(ctx) }
+	own := map[string]types.AttributeValue{"own": text("another")}
+	fence := map[string]types.AttributeValue{"fence": number(1)}
+
+	for name, c := range map[string]struct {
+		first, again func(context.Context, *idemddb.Claim) error
+		change       map[string]types.AttributeValue
+	}{
+		"completed, another owner token":   {complete, complete, own},
+		"completed, another fencing token": {complete, complete, fence},
+		"failed, another owner token":      {fail, fail, own},
+		"failed, another fencing token":    {fail, fail, fence},
+		"extended after its completion":    {complete, extend, map[string]types.AttributeValue{"lease": number(9999999999999)}},
+		"extended without a lease":         {extend, extend, map[string]types.AttributeValue{"lease": nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				for verb, settle := range map[string]func(*idemddb.Claim) error{
-					"COMPLETED": func(c *idemddb.Claim) error { return c.Complete(f.Context(), []byte("done")) },
-					"FAILED":    func(c *idemddb.Claim) error { return c.Fail(f.Context(), errors.New("no such account")) },
-				} {
-					c := claim(f, f.store, verb)
-					must(f, settle(c))
-					f.edit(verb, change)
-					is(f, settle(c), idemddb.ErrFenced)
-				}
+				held := claim(f, f.store, "k")
+				must(f, c.first(f.Context(), held))
+				f.edit("k", c.change)
+				is(f, c.again(f.Context(), held), idemddb.ErrFenced)
 			})
 		})
 	}
-}
-
-func TestAnExtensionIsNotRecognisedInARecordThatIsSettled(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		must(f, c.Complete(f.Context(), nil))
-		f.edit("k", map[string]types.AttributeValue{"lease": &types.AttributeValueMemberN{Value: "9999999999999"}})
-		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
-	})
-}
-
-// A foreign writer has removed it.
-func TestAnExtensionIsNotRecognisedInARecordWithoutALease(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c, it := claim(f, f.store, "k"), f.record("k")
-		delete(it, "lease")
-		put(f, f.db, it)
-		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
-	})
 }
 
 // An extension was applied, and its answer was lost. A shorter one finds it in the record.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -221,47 +222,66 @@ func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {
 
 var errDenied = errors.New("denied")
 
+// Every way to the result says so, none runs the work again, and the key stays completed: as soon as the result is read, or opened
+// by the codec, it is the answer.
 func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 	t.Parallel()
 
-	for name, failure := range map[string]func() error{
-		"denied": func() error { return errDenied }, "panics": func() error { panic("as the test says") },
+	denied, panics := func() error { return errDenied }, func() error { panic("as the test says") }
+
+	for name, c := range map[string]struct {
+		failure func() error
+		ofCodec bool
+	}{
+		"denied": {denied, false}, "panics": {panics, false}, "the codec refuses": {denied, true}, "the codec panics": {panics, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachOutside(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
-				must(f, complete(large("a")))
+			eachSealed(t, idemddb.Options{}, func(f *fixture, codec *vault, kept *shelf, complete func([]byte) error) {
+				result, want, says, kind := large("a"), idemddb.ErrUnread, "Options.Results", idemddb.KindReplayed
+				if c.ofCodec {
+					result, want, says, kind = secret(1), idemddb.ErrCorrupt, "Options.Codec", idemddb.KindCorrupt
+				}
 
-				kept.OnGet = failure
-				replayed := f.events.count(idemddb.KindReplayed)
+				must(f, complete(result))
 
-				for verb, ask := range map[string]func() (any, error){
-					"Claim": func() (any, error) { _, rec, err := f.store.Claim(f.Context(), "k", nil); return rec, err },
-					"Commit": func() (any, error) {
-						return f.store.Commit(f.Context(), "k", nil, nil, items(counted("e")))
+				kept.OnGet = c.failure
+				codec.onOpen = func(context.Context, idemddb.Sealed) error { return c.failure() }
+				before, events := recordOf(f.db, "k"), f.events.count(kind)
+
+				for verb, ask := range map[string]func() (*idemddb.Record, error){
+					"Claim": func() (*idemddb.Record, error) { _, rec, err := f.store.Claim(f.Context(), "k", nil); return rec, err },
+					"Commit": func() (*idemddb.Record, error) {
+						return f.store.Commit(f.Context(), "k", nil, nil, items(counted("no")))
 					},
-					"Reject": func() (any, error) {
-						return f.store.Reject(f.Context(), "k", nil, errors.New("down"))
-					},
+					"Reject": func() (*idemddb.Record, error) { return f.store.Reject(f.Context(), "k", nil, errors.New("down")) },
+					"Do":     func() (*idemddb.Record, error) { _, err := f.do(nil, anyLarge("b")); return nil, err },
 				} {
-					got, err := ask()
-					if rec, ok := got.(*idemddb.Record); !ok || rec != nil || !errors.Is(err, idemddb.ErrUnread) || !strings.Contains(err.Error(), "Options.Results") {
-						f.Errorf("%s: got %v, %v", verb, got, err)
+					rec, err := ask()
+					if is(f, err, want); rec != nil || !strings.Contains(err.Error(), says) {
+						f.Errorf("%s: got %v, %v", verb, rec, err)
 					}
+
+					if !c.ofCodec && errors.Is(err, errDenied) != (name == "denied") {
+						f.Errorf("%s: got %v", verb, err)
+					}
+
+					f.events.noMarker(f, err)
 				}
 
-				_, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
-				if !errors.Is(err, idemddb.ErrUnread) || errors.Is(err, errDenied) != (name == "denied") {
-					f.Errorf("Do: got %v", err)
-				}
-
-				if n := f.events.count(idemddb.KindReplayed) - replayed; n != 3 {
+				if n := f.events.count(kind) - events; n != 3 {
 					f.Errorf("%d events, want that of Claim, Commit and Do", n)
 				}
 
-				kept.OnGet = nil
+				if diff := cmp.Diff(before, recordOf(f.db, "k"), ignoreTypes); diff != "" {
+					f.Errorf("the record changed:\n%s", diff)
+				}
 
-				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
+				happened(f, f.db, "no", 0)
+
+				kept.OnGet, codec.onOpen = nil, nil
+
+				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, result) {
 					f.Errorf("replayed %d bytes afterwards", len(got))
 				}
 			})
@@ -387,39 +407,36 @@ func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 	}
 }
 
-// The second one must not touch what the first has put.
-// The second result has a name of its own, by its digest.
-func TestCompletingAgainWithAnotherLargeResultIsFenced(t *testing.T) {
+// The second completion must not touch what the first has put: a large result has a name of its own, by its digest. The record that
+// refuses it says whether both results are the same, as after a lost answer.
+func TestCompletingAgainWithAnotherResultIsFenced(t *testing.T) {
 	t.Parallel()
 
-	for name, opts := range map[string]*idemddb.Options{"in the table": nil, "in Options.Results": {Results: &shelf{}}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, opts, func(f *fixture) {
-				c := claim(f, f.store, "k")
-				must(f, c.Complete(f.Context(), large("a")), c.Complete(f.Context(), large("a")))
-				is(f, c.Complete(f.Context(), large("b")), idemddb.ErrFenced)
-
-				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
-					f.Errorf("replayed %.5q…", got)
-				}
-			})
-		})
+	results := map[string][]byte{
+		"none": nil, "in the record": []byte("r"), "outside": large("a"), "outside, too": large("b"), "too large": make([]byte, 6_500_000),
 	}
-}
 
-func TestCompletingAgainWithAResultOfAnotherFormIsFenced(t *testing.T) {
-	t.Parallel()
+	for _, kept := range []idemddb.Results{nil, &shelf{}} {
+		for first, result := range results {
+			for second, other := range results {
+				bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+					c := claim(f, f.store, "k")
+					f.db.Inject(idemddbtest.LostReply)
 
-	forms := map[string][]byte{"none": nil, "in the record": []byte("r"), "outside": large("a"), "too large": make([]byte, 6_500_000)}
-	for first, result := range forms {
-		for second, other := range forms {
-			s, _ := newStore(t, nil)
-			c := claim(t, s, "k")
-			_ = c.Complete(t.Context(), result)
+					if err := c.Complete(f.Context(), result); !isDone(err) {
+						f.Error(err)
+					}
 
-			if err := c.Complete(t.Context(), other); errors.Is(err, idemddb.ErrFenced) != (first != second) {
-				t.Errorf("first %s, then %s: got %v", first, second, err)
+					err := c.Complete(f.Context(), other)
+					isSettled := errors.Is(err, idemddb.ErrFenced) && strings.HasSuffix(err.Error(), ", it was settled before")
+					if isSettled != (first != second) || errors.Is(err, idemddb.ErrFenced) != isSettled {
+						f.Errorf("first %s, then %s: got %v", first, second, err)
+					}
+
+					if got := replay(f, f.store, "k"); !got.ResultOmitted && !bytes.Equal(got.Result, result) {
+						f.Errorf("first %s, then %s: replayed %.5q…", first, second, got.Result)
+					}
+				})
 			}
 		}
 	}
@@ -471,29 +488,4 @@ func TestSkipResultReadsNone(t *testing.T) {
 		_, err = idemddb.Do(f.Context(), f.store, "k", skip, anyLarge("b"))
 		is(f, err, errDenied) // Do needs it
 	})
-}
-
-// The write is applied, and its answer is lost: the record names the result that this call has put.
-func TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised(t *testing.T) {
-	t.Parallel()
-
-	for name, fault := range map[string]idemddbtest.Fault{
-		"lost reply": idemddbtest.LostReply, "lost request": idemddbtest.LostRequest, "server error": idemddbtest.ServerErrorApplied,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			kept := &shelf{}
-
-			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
-				c := claim(f, f.store, "k")
-				f.db.Inject(fault)
-				must(f, c.Complete(f.Context(), large("a")))
-
-				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) || len(kept.Names()) != 1 {
-					f.Errorf("replayed %.5q…, kept %q", got, kept.Names())
-				}
-			})
-		})
-	}
 }

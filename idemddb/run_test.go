@@ -216,6 +216,15 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 		"it ignores an error of Stage, without a claim": {
 			opts: optimistic, work: ignoresStage, err: idemddb.ErrNotStaged, kind: idemddb.KindReleased, state: "INPROGRESS",
 		},
+		"it forgets what it has staged, without a claim": {
+			work: func(ctx context.Context, f *fixture, _ *idemddb.Claim) error {
+				must(f, idemddb.Stage(ctx, items(counted("x"))))
+				idemddb.Unstage(ctx)
+
+				return nil
+			},
+			opts: optimistic, err: idemddb.ErrNotStaged, kind: idemddb.KindReleased, state: "INPROGRESS",
+		},
 		"it ignores that a target is not known": {
 			work: func(ctx context.Context, _ *fixture, _ *idemddb.Claim) error {
 				_ = idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "no entry", Body: "b"}}})

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
@@ -44,11 +43,7 @@ func TestTheSDKLogsNothingForARefusal(t *testing.T) {
 			}),
 		})
 
-		s, err := idemddb.New(client, "records", "test", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-
+		s := storeOn(t, client, nil)
 		must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
 
 		replay(t, s, "k")

@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -381,25 +380,6 @@ func TestTheErrorOfARefusedEffectSaysWhich(t *testing.T) {
 
 	if !strings.HasPrefix(err.Error(), "idemddb: effect 1 was refused: ConditionalCheckFailed: ") {
 		t.Error(err)
-	}
-}
-
-// Work without a claim that has forgotten what it staged has not said what it has to write.
-func TestUnstageForgetsThatSomethingWasStaged(t *testing.T) {
-	t.Parallel()
-
-	s, db := newStore(t, nil)
-	_, err := idemddb.Do(t.Context(), s, "k", optimistic, func(ctx context.Context) (int, error) {
-		must(t, idemddb.Stage(ctx, items(counted("a"))))
-		idemddb.Unstage(ctx)
-
-		return 1, nil
-	})
-	is(t, err, idemddb.ErrNotStaged)
-	happened(t, db, "a", 0)
-
-	if it := recordOf(db, "k"); textOf(it, "st") == "COMPLETED" {
-		t.Errorf("the key is completed:%s", show(it))
 	}
 }
 

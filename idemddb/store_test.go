@@ -47,6 +47,13 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"a negative number of shards", db, "t", "n", &idemddb.Options{UnsentShards: -16}, "Options.UnsentShards: must be 16, 32, 64, 128 or 256"},
 		{"a codec variable that was never set", db, "t", "n", &idemddb.Options{Codec: (*vault)(nil)}, "Options.Codec: must not be a nil pointer"},
 		{"results that were never set", db, "t", "n", &idemddb.Options{Results: (*shelf)(nil)}, "Options.Results: must not be a nil pointer"},
+		{"a sender variable that was never set", db, "t", "n", &idemddb.Options{
+			Senders: map[string]idemddb.Sender{"bank": nil, "receipts": (*pointerSender)(nil)},
+		}, `Options.Senders["receipts"]: must not be a nil pointer or function`},
+		{"a sender function that was never set", db, "t", "n", &idemddb.Options{
+			Senders: map[string]idemddb.Sender{"bank": nil, "receipts": sendFunc(nil)},
+		}, `Options.Senders["receipts"]: must not be a nil pointer or function`},
+		{"a large inline result", db, "t", "n", &idemddb.Options{InlineResult: 350<<10 + 1}, "Options.InlineResult: must not be above 358400"},
 		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
 		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
 		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},

@@ -173,20 +173,6 @@ func TestWithoutASweepTheCallerIsToldOfAParkedMessage(t *testing.T) {
 	}
 }
 
-// A nil pointer is a variable that was never set: as a Sender of another process it would hide that.
-func TestASenderThatIsANilPointerIsAnError(t *testing.T) {
-	t.Parallel()
-
-	for _, unset := range []idemddb.Sender{(*pointerSender)(nil), sendFunc(nil)} {
-		_, err := idemddb.New(idemddbtest.New(nil), "records", "test", &idemddb.Options{
-			Senders: map[string]idemddb.Sender{"bank": nil, "receipts": unset},
-		})
-		if err == nil || !strings.Contains(err.Error(), `idemddb: Options.Senders["receipts"]: must not be a nil pointer or function`) {
-			t.Errorf("%T: got %v", unset, err)
-		}
-	}
-}
-
 type pointerSender struct{}
 
 func (*pointerSender) Send(context.Context, string, []idemddb.Message) []error { return nil }

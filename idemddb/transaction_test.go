@@ -323,9 +323,8 @@ func TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent(t *testing.T) {
 		must(t, claim(t, s, "plain").CompleteWith(t.Context(), []byte("r"), items(counted("a"))))
 		must(t, claim(t, s, "unsent").CompleteWith(t.Context(), []byte("r"), oneMessage))
 
-		if _, err := s.Commit(t.Context(), "committed", nil, []byte("r"), items(counted("a"))); err != nil {
-			t.Error(err)
-		}
+		_, err := s.Commit(t.Context(), "committed", nil, []byte("r"), items(counted("a")))
+		must(t, err)
 
 		for key, want := range map[string]int{"plain": 0, "unsent": 2, "committed": 1} {
 			db.ResetRequests()

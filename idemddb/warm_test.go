@@ -61,10 +61,7 @@ func TestWarmOpensTheConnectionOfTheFirstWrite(t *testing.T) {
 		t.Fatal("the connection is not kept:", err)
 	}
 
-	store, err := idemddb.New(client, "records", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := storeOn(t, client, nil)
 
 	var isKept []bool // of each request
 

@@ -307,7 +307,7 @@ var effectMutants = []mutant{
 		file: "idemddb/options.go",
 		old:  `errs.checkf(sender == nil || !panicerror.IsNil(sender),`,
 		new:  `errs.checkf(sender == nil || true,`,
-		pkg:  "idemddb", run: "TestASenderThatIsANilPointerIsAnError",
+		pkg:  "idemddb", run: "TestNewNamesWhatIsWrong/a_sender",
 	},
 	{
 		why:  "a message that is not sent leaves no line in the log",
@@ -492,7 +492,7 @@ var effectMutants = []mutant{
 		file: "idemddb/release.go",
 		old:  `return c.release(ctx, cause, false)`,
 		new:  `return c.release(ctx, cause, true)`,
-		pkg:  "idemddb", run: "TestAReleaseAfterACompletionWithAnUnknownOutcomeDoesNothing",
+		pkg:  "idemddb", run: "TestACompletionThatNeverGetsThroughIsUnrecorded",
 	},
 	{
 		why:  "a release that was applied is fenced by the next claim",

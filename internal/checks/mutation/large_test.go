@@ -14,7 +14,7 @@ var largeMutants = []mutant{
 		file: "internal/record/part.go",
 		old:  `namespace, key, token, ShortSum(sum),`,
 		new:  `namespace, key, token, "AAAAAAAAAAAAAAAA",`,
-		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
+		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherResultIsFenced",
 	},
 	{
 		why:  "a key that is stored as its digest has another digest in the keys of its parts",

@@ -94,7 +94,7 @@ var recognisedMutants = []mutant{
 		file: "idemddb/stage.go",
 		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = effects{}, nil, false, nil, nil`,
 		new:  `s.effects, s.parts, s.failed, s.bad = effects{}, nil, nil, nil`,
-		pkg:  "idemddb", run: "TestUnstageForgetsThatSomethingWasStaged",
+		pkg:  "idemddb", run: "TestRunEndsAKeyAsItsWorkEnds/it_forgets_what_it_has_staged",
 	},
 	{
 		why:  "items that leave no room for the record are staged",

@@ -108,7 +108,7 @@ var resultMutants = []mutant{
 		file: "idemddb/results.go",
 		old:  `o.token + "-" + record.ShortSum(sum)`,
 		new:  `o.token`,
-		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
+		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherResultIsFenced",
 	},
 	{
 		why:  "a Put that fails keeps the completion from being written with a mark for its result",
@@ -190,7 +190,7 @@ var resultMutants = []mutant{
 		file: "idemddb/results.go",
 		old:  `return kept.Name == other.Name`,
 		new:  `return kept.Name != other.Name`,
-		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognised",
+		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherResultIsFenced",
 	},
 	{
 		why:  "the cache forgets where the result is",

@@ -137,7 +137,7 @@ var settleMutants = []mutant{
 		file: "idemddb/renew.go",
 		old:  `if c.held.Matches(found) && found.State == record.InProgress && found.Lease != nil`,
 		new:  `if c.held.Matches(found) && found.Lease != nil`,
-		pkg:  "idemddb", run: "TestAnExtensionIsNotRecognisedInARecordThatIsSettled",
+		pkg:  "idemddb", run: "TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim",
 	},
 	{
 		why:  "a settlement is recognised although another claim of the key wrote it, with the same fencing token",
@@ -158,21 +158,21 @@ var settleMutants = []mutant{
 		file: "idemddb/complete.go",
 		old:  `!sameResult(f.Found.Result, w.value) && !c.store.results.isSame`,
 		new:  `w.value == nil && !c.store.results.isSame`,
-		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
+		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherResultIsFenced",
 	},
 	{
 		why:  "a completion that arrives late completes a key that was released",
 		file: "internal/protocol/settle.go",
 		old:  `h.write(condHeld, updateComplete,`,
 		new:  `h.write(condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete,`,
-		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/a_complete,_fail_or_extend_that_arrives_late",
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
 		file: "internal/protocol/settle.go",
 		old:  `h.write(condHeld, updateFail,`,
 		new:  `h.write(condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail,`,
-		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/a_complete,_fail_or_extend_that_arrives_late",
 	},
 	{
 		why:  "a release after the settlement of the claim costs a request and an event",
