@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -26,17 +24,13 @@ func TestObjectsOfThePageLiveLongerThanTheirRecords(t *testing.T) {
 		Resources map[string]struct {
 			Properties struct {
 				LifecycleConfiguration struct {
-					Rules []struct {
-						Status, Prefix   string
-						ExpirationInDays int `yaml:"ExpirationInDays"`
-					} `yaml:"Rules"`
-				} `yaml:"LifecycleConfiguration"`
-			} `yaml:"Properties"`
-		} `yaml:"Resources"`
+					Rules []struct{ ExpirationInDays int }
+				}
+			}
+		}
 	}
-	if err := yaml.Unmarshal(source, &template); err != nil {
-		t.Fatal(err)
-	}
+
+	decode(t, source, &template)
 
 	rules := template.Resources["Results"].Properties.LifecycleConfiguration.Rules
 	if len(rules) != 1 {

@@ -104,26 +104,18 @@ func essentials(t *testing.T, source string) essential {
 
 	var (
 		found    essential
-		document struct {
-			Resources map[string]yaml.Node `yaml:"Resources"`
-		}
+		document struct{ Resources map[string]yaml.Node }
 	)
 
-	if err := yaml.Unmarshal([]byte(source), &document); err != nil {
-		t.Fatal(err)
-	}
+	decode(t, []byte(source), &document)
 
 	for _, node := range document.Resources {
 		var (
 			r      resource
 			inline struct {
-				Properties struct {
-					Policies []policy `yaml:"Policies"`
-				} `yaml:"Properties"`
+				Properties struct{ Policies []policy }
 			}
-			f struct {
-				Properties function `yaml:"Properties"`
-			}
+			f struct{ Properties function }
 		)
 
 		_ = node.Decode(&r)

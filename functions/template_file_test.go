@@ -18,56 +18,44 @@ import (
 // "RecordTable", `!GetAtt RecordTable.Arn` is "RecordTable.Arn", `!FindInMap [Clocks, !Ref FunctionTimeout, Visibility]` is
 // "[Clocks, FunctionTimeout, Visibility]".
 type template struct {
-	source     string               // all of the file
-	Parameters map[string]parameter `yaml:"Parameters"`
+	source     string // all of the file
+	Parameters map[string]parameter
 	Rules      map[string]struct {
-		RuleCondition text `yaml:"RuleCondition"`
+		RuleCondition text
 		Assertions    []struct {
-			Assert            text   `yaml:"Assert"`
-			AssertDescription string `yaml:"AssertDescription"`
-		} `yaml:"Assertions"`
-	} `yaml:"Rules"`
+			Assert            text
+			AssertDescription string
+		}
+	}
 	Mappings struct {
-		Clocks map[string]map[string]int `yaml:"Clocks"` // :: FunctionTimeout → BatchingWindow → seconds that a message is hidden
-	} `yaml:"Mappings"`
+		Clocks map[string]map[string]int // :: FunctionTimeout → BatchingWindow → seconds that a message is hidden
+	}
 	Metadata struct {
 		Interface struct {
-			ParameterGroups []struct {
-				Parameters []string `yaml:"Parameters"`
-			} `yaml:"ParameterGroups"`
-		} `yaml:"AWS::CloudFormation::Interface"`
-	} `yaml:"Metadata"`
-	Globals struct {
-		Function function `yaml:"Function"`
-	} `yaml:"Globals"`
-	Resources map[string]resource `yaml:"Resources"`
+			ParameterGroups []struct{ Parameters []string }
+		} `yaml:"aws::cloudformation::interface"`
+	}
+	Globals   struct{ Function function }
+	Resources map[string]resource
 	Outputs   map[string]struct {
-		Description string `yaml:"Description"`
-		Condition   string `yaml:"Condition"`
-		Value       text   `yaml:"Value"`
-	} `yaml:"Outputs"`
+		Description, Condition string
+		Value                  text
+	}
 	functions map[string]function // Globals and the resource's own
 }
 
 type parameter struct {
-	Description    string   `yaml:"Description"`
-	AllowedPattern string   `yaml:"AllowedPattern"`
-	Type           string   `yaml:"Type"`
-	Default        text     `yaml:"Default"`
-	MinValue       int      `yaml:"MinValue"`
-	MaxValue       int      `yaml:"MaxValue"`
-	AllowedValues  []string `yaml:"AllowedValues"`
+	Description, AllowedPattern, Type string
+	Default                           text
+	MinValue, MaxValue                int
+	AllowedValues                     []string
 }
 
 type resource struct {
-	Type                string     `yaml:"Type"`
-	Condition           string     `yaml:"Condition"`
-	DeletionPolicy      string     `yaml:"DeletionPolicy"`
-	UpdateReplacePolicy string     `yaml:"UpdateReplacePolicy"`
-	Properties          properties `yaml:"Properties"`
-	Metadata            struct {
-		BuildMethod string `yaml:"BuildMethod"`
-	} `yaml:"Metadata"`
+	Type, Condition, DeletionPolicy, UpdateReplacePolicy string
+
+	Properties properties
+	Metadata   struct{ BuildMethod string }
 }
 
 // properties are those of all the resource types together, but for the functions'.
@@ -77,153 +65,104 @@ type properties struct {
 	role  `yaml:",inline"`
 	alarm `yaml:",inline"`
 
-	RetentionInDays string `yaml:"RetentionInDays"`
-	KmsKeyID        text   `yaml:"KmsKeyId"`
-
-	DashboardBody []text   `yaml:"DashboardBody"`
-	QueryString   string   `yaml:"QueryString"`
-	LogGroupNames []string `yaml:"LogGroupNames"`
+	RetentionInDays, QueryString string
+	KmsKeyID                     text
+	DashboardBody                []text
+	LogGroupNames                []string
 }
 
 type function struct {
-	FunctionName                  string   `yaml:"FunctionName"`
-	CodeURI                       string   `yaml:"CodeUri"`
-	Runtime                       string   `yaml:"Runtime"`
-	Handler                       string   `yaml:"Handler"`
-	Architectures                 []string `yaml:"Architectures"`
-	Timeout                       string   `yaml:"Timeout"`
-	MemorySize                    string   `yaml:"MemorySize"`
-	KmsKeyArn                     text     `yaml:"KmsKeyArn"`
-	Role                          string   `yaml:"Role"`
-	Tracing                       string   `yaml:"Tracing"`
-	AutoPublishAlias              string   `yaml:"AutoPublishAlias"`
-	AutoPublishAliasAllProperties bool     `yaml:"AutoPublishAliasAllProperties"`
-	VersionDescription            string   `yaml:"VersionDescription"`
-	Environment                   struct {
-		Variables map[string]string `yaml:"Variables"`
-	} `yaml:"Environment"`
-	Policies      []policy `yaml:"Policies"`
-	LoggingConfig struct {
-		LogFormat           string `yaml:"LogFormat"`
-		ApplicationLogLevel string `yaml:"ApplicationLogLevel"`
-		LogGroup            string `yaml:"LogGroup"`
-	} `yaml:"LoggingConfig"`
+	FunctionName, CodeURI, Runtime, Handler, Timeout, MemorySize, Role, Tracing, AutoPublishAlias, VersionDescription string
+
+	KmsKeyArn                     text
+	Architectures                 []string
+	AutoPublishAliasAllProperties bool
+	Policies                      []policy
+
+	Environment          struct{ Variables map[string]string }
+	LoggingConfig        struct{ LogFormat, ApplicationLogLevel, LogGroup string }
+	FunctionURLConfig    struct{ AuthType, InvokeMode string }
 	DeploymentPreference struct {
-		Type                 string   `yaml:"Type"`
-		PassthroughCondition bool     `yaml:"PassthroughCondition"`
-		Alarms               []string `yaml:"Alarms"`
-	} `yaml:"DeploymentPreference"`
-	FunctionURLConfig struct {
-		AuthType   string `yaml:"AuthType"`
-		InvokeMode string `yaml:"InvokeMode"`
-	} `yaml:"FunctionUrlConfig"`
+		Type                 string
+		PassthroughCondition bool
+		Alarms               []string
+	}
 	EventInvokeConfig struct {
-		MaximumRetryAttempts     *int `yaml:"MaximumRetryAttempts"`
-		MaximumEventAgeInSeconds int  `yaml:"MaximumEventAgeInSeconds"`
-	} `yaml:"EventInvokeConfig"`
+		MaximumRetryAttempts     *int
+		MaximumEventAgeInSeconds int
+	}
 	Events map[string]struct {
-		Type       string `yaml:"Type"`
+		Type       string
 		Properties struct {
-			Schedule                       string   `yaml:"Schedule"`
-			Queue                          string   `yaml:"Queue"`
-			Stream                         string   `yaml:"Stream"`
-			StartingPosition               string   `yaml:"StartingPosition"`
-			BisectBatchOnFunctionError     bool     `yaml:"BisectBatchOnFunctionError"`
-			MaximumRetryAttempts           int      `yaml:"MaximumRetryAttempts"`
-			MaximumRecordAgeInSeconds      int      `yaml:"MaximumRecordAgeInSeconds"`
-			Enabled                        text     `yaml:"Enabled"`
-			BatchSize                      string   `yaml:"BatchSize"`
-			MaximumBatchingWindowInSeconds string   `yaml:"MaximumBatchingWindowInSeconds"`
-			FunctionResponseTypes          []string `yaml:"FunctionResponseTypes"`
-			ScalingConfig                  struct {
-				MaximumConcurrency string `yaml:"MaximumConcurrency"`
-			} `yaml:"ScalingConfig"`
-		} `yaml:"Properties"`
-	} `yaml:"Events"`
+			Schedule, Queue, Stream, StartingPosition, BatchSize, MaximumBatchingWindowInSeconds string
+
+			Enabled                                         text
+			BisectBatchOnFunctionError                      bool
+			MaximumRetryAttempts, MaximumRecordAgeInSeconds int
+			FunctionResponseTypes                           []string
+			ScalingConfig                                   struct{ MaximumConcurrency string }
+		}
+	}
 }
 
 type queue struct {
-	QueueName              string             `yaml:"QueueName"`
-	VisibilityTimeout      text               `yaml:"VisibilityTimeout"`
-	MessageRetentionPeriod int                `yaml:"MessageRetentionPeriod"`
-	SqsManagedSseEnabled   text               `yaml:"SqsManagedSseEnabled"`
-	KmsMasterKeyID         text               `yaml:"KmsMasterKeyId"`
-	RedrivePolicy          redrivePolicy      `yaml:"RedrivePolicy"`
-	RedriveAllowPolicy     redriveAllowPolicy `yaml:"RedriveAllowPolicy"`
+	QueueName                                               string
+	VisibilityTimeout, SqsManagedSseEnabled, KmsMasterKeyID text
+	MessageRetentionPeriod                                  int
+	RedrivePolicy                                           redrivePolicy
+	RedriveAllowPolicy                                      redriveAllowPolicy
 }
 
-type redrivePolicy struct {
-	DeadLetterTarget string `yaml:"deadLetterTargetArn"`
-	MaxReceiveCount  string `yaml:"maxReceiveCount"`
-}
+type redrivePolicy struct{ DeadLetterTargetArn, MaxReceiveCount string }
 
 type redriveAllowPolicy struct {
-	Permission string   `yaml:"redrivePermission"`
-	Sources    []string `yaml:"sourceQueueArns"`
+	RedrivePermission string
+	SourceQueueArns   []string
 }
 
 type table struct {
-	BillingMode             string      `yaml:"BillingMode"`
-	KeySchema               []attribute `yaml:"KeySchema"`
-	AttributeDefinitions    []attribute `yaml:"AttributeDefinitions"`
-	GlobalSecondaryIndexes  []index     `yaml:"GlobalSecondaryIndexes"`
-	TimeToLiveSpecification struct {
-		AttributeName string `yaml:"AttributeName"`
-		Enabled       bool   `yaml:"Enabled"`
-	} `yaml:"TimeToLiveSpecification"`
-	PointInTimeRecoverySpecification struct {
-		PointInTimeRecoveryEnabled bool `yaml:"PointInTimeRecoveryEnabled"`
-	} `yaml:"PointInTimeRecoverySpecification"`
-	SSESpecification struct {
-		SSEEnabled     bool `yaml:"SSEEnabled"`
-		SSEType        text `yaml:"SSEType"`
-		KMSMasterKeyID text `yaml:"KMSMasterKeyId"`
-	} `yaml:"SSESpecification"`
-	DeletionProtectionEnabled string `yaml:"DeletionProtectionEnabled"`
-	StreamSpecification       text   `yaml:"StreamSpecification"`
+	BillingMode, DeletionProtectionEnabled string
+
+	StreamSpecification             text
+	KeySchema, AttributeDefinitions []attribute
+	GlobalSecondaryIndexes          []index
+	TimeToLiveSpecification         struct {
+		AttributeName string
+		Enabled       bool
+	}
+	PointInTimeRecoverySpecification struct{ PointInTimeRecoveryEnabled bool }
+	SSESpecification                 struct {
+		SSEEnabled              bool
+		SSEType, KMSMasterKeyID text
+	}
 }
 
-type attribute struct {
-	AttributeName string `yaml:"AttributeName"`
-	AttributeType string `yaml:"AttributeType"`
-	KeyType       string `yaml:"KeyType"`
-}
+type attribute struct{ AttributeName, AttributeType, KeyType string }
 
 type index struct {
-	IndexName  string      `yaml:"IndexName"`
-	KeySchema  []attribute `yaml:"KeySchema"`
-	Projection struct {
-		ProjectionType string `yaml:"ProjectionType"`
-	} `yaml:"Projection"`
+	IndexName  string
+	KeySchema  []attribute
+	Projection struct{ ProjectionType string }
 }
 
 type alarm struct {
-	AlarmName        string      `yaml:"AlarmName"`
-	AlarmDescription text        `yaml:"AlarmDescription"`
-	Namespace        string      `yaml:"Namespace"`
-	MetricName       string      `yaml:"MetricName"`
-	Dimensions       []dimension `yaml:"Dimensions"`
-	Metrics          []struct {
-		ID         string `yaml:"Id"`
-		Expression string `yaml:"Expression"`
-		ReturnData bool   `yaml:"ReturnData"`
-		MetricStat struct {
-			Metric metric `yaml:"Metric"`
-			Stat   string `yaml:"Stat"`
-		} `yaml:"MetricStat"`
-	} `yaml:"Metrics"`
-	Statistic          string `yaml:"Statistic"`
-	Threshold          string `yaml:"Threshold"`
-	ComparisonOperator string `yaml:"ComparisonOperator"`
-	TreatMissingData   string `yaml:"TreatMissingData"`
-	AlarmActions       text   `yaml:"AlarmActions"`
-	OKActions          text   `yaml:"OKActions"`
+	AlarmName, Namespace, MetricName, Statistic, Threshold, ComparisonOperator, TreatMissingData string
+
+	AlarmDescription, AlarmActions, OKActions text
+	Dimensions                                []dimension
+	Metrics                                   []struct {
+		ID, Expression string
+		ReturnData     bool
+		MetricStat     struct {
+			Metric metric
+			Stat   string
+		}
+	}
 }
 
 type metric struct {
-	Namespace  string      `yaml:"Namespace"`
-	MetricName string      `yaml:"MetricName"`
-	Dimensions []dimension `yaml:"Dimensions"`
+	Namespace, MetricName string
+	Dimensions            []dimension
 }
 
 // metrics are those that the alarm looks at, in the order of the template.
@@ -265,29 +204,24 @@ func (a alarm) looksAt() string {
 }
 
 type dimension struct {
-	Name  string `yaml:"Name"`
-	Value text   `yaml:"Value"`
+	Name  string
+	Value text
 }
 
 type role struct {
-	ManagedPolicyArns        []string `yaml:"ManagedPolicyArns"`
-	AssumeRolePolicyDocument policy   `yaml:"AssumeRolePolicyDocument"`
-	Policies                 []struct {
-		PolicyDocument policy `yaml:"PolicyDocument"`
-	} `yaml:"Policies"`
+	ManagedPolicyArns        []string
+	AssumeRolePolicyDocument policy
+	Policies                 []struct{ PolicyDocument policy }
 }
 
-type policy struct {
-	Statement []statement `yaml:"Statement"`
-}
+type policy struct{ Statement []statement }
 
 type statement struct {
-	Condition string                     `yaml:"-"` // of an !If around it, whose other branch is nothing
-	When      map[string]map[string]text `yaml:"Condition"`
-	Effect    string                     `yaml:"Effect"`
-	Principal map[string]string          `yaml:"Principal"`
-	Action    list                       `yaml:"Action"`
-	Resource  list                       `yaml:"Resource"`
+	Condition        string                     `yaml:"-"` // of an !If around it, whose other branch is nothing
+	When             map[string]map[string]text `yaml:"condition"`
+	Effect           string
+	Principal        map[string]string
+	Action, Resource list
 }
 
 func (s *statement) UnmarshalYAML(node *yaml.Node) error {
@@ -366,16 +300,11 @@ func readTemplateFile(t *testing.T, name string) template {
 	read := template{source: string(data), functions: map[string]function{}}
 
 	var raw struct {
-		Resources map[string]struct {
-			Properties yaml.Node `yaml:"Properties"`
-		} `yaml:"Resources"`
+		Resources map[string]struct{ Properties yaml.Node }
 	}
 
-	for _, into := range []any{&read, &raw} {
-		if err := yaml.Unmarshal(data, into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	decode(t, data, &read)
+	decode(t, data, &raw)
 
 	for name, r := range read.Resources {
 		if r.Type != "AWS::Serverless::Function" {
@@ -393,6 +322,47 @@ func readTemplateFile(t *testing.T, name string) template {
 	}
 
 	return read
+}
+
+// decode reads a template. A key is that of a field in any case, but for the names that the template gives.
+func decode(t *testing.T, source []byte, into any) {
+	t.Helper()
+
+	var document yaml.Node
+	if err := yaml.Unmarshal(source, &document); err != nil {
+		t.Fatal(err)
+	}
+
+	lowerKeys(&document, "")
+
+	if err := document.Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Keys below these are names, and those of a text stay as they are written.
+var (
+	nameSomething = []string{"parameters", "rules", "resources", "outputs", "events"}
+	stayAsTheyAre = []string{
+		"condition", "principal", "variables", "dashboardbody", "streamspecification", "alarmdescription", "rulecondition", "assert",
+	}
+)
+
+// lowerKeys writes the keys below a node as package yaml expects those of fields.
+func lowerKeys(node *yaml.Node, parent string) {
+	for i, child := range node.Content {
+		isKey, key := node.Kind == yaml.MappingNode && i%2 == 0, ""
+		if node.Kind == yaml.MappingNode && !isKey {
+			key = node.Content[i-1].Value
+		}
+
+		switch {
+		case isKey && !slices.Contains(nameSomething, parent):
+			child.Value = strings.ToLower(child.Value)
+		case !isKey && !slices.Contains(stayAsTheyAre, key):
+			lowerKeys(child, key)
+		}
+	}
 }
 
 // statements are what a role may do.
