@@ -173,29 +173,3 @@ func TestAMessageThatIsParkedHasALineWithItsCause(t *testing.T) {
 		}
 	})
 }
-
-// The message that was slow is the next sweep's, and so are those behind it: a sweep sends one record after the other, and cannot
-// know that the queue answers others.
-func TestAQueueThatIsSlowOnceGetsTheRestWithTheNextSweep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		slow := true
-		u := newUnsent(t, map[string]idemddb.Sender{ledger.Captured: stand.Sender(func(ctx context.Context, _ string) error {
-			if slow {
-				slow = false
-
-				<-ctx.Done()
-			}
-
-			return ctx.Err()
-		})})
-
-		if line, left, _ := u.sweep(); left == 0.0 || line["level"] != "ERROR" || !strings.Contains(line["error"].(string), "deadline exceeded") {
-			t.Errorf("left %v, the line is %v", left, line)
-		}
-
-		if line, left, _ := u.sweep(); left != 0.0 || line["level"] != "INFO" || u.stored() != 0 {
-			t.Errorf("the next sweep left %v, the line is %v", left, line)
-		}
-	})
-}

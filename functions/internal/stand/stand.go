@@ -1,14 +1,9 @@
-// Package stand has what the tests of the functions put around them: their environment, the targets of their messages, and what
-// they print.
+// Package stand has what the tests of the functions put around them: their environment, and the targets of their messages.
 package stand
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"maps"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -45,59 +40,4 @@ func (s Sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []erro
 	}
 
 	return answers
-}
-
-// Output is what a function prints: its log or its metrics.
-type Output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements [io.Writer], for several goroutines at a time.
-func (o *Output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.text.Write(b) //nolint:wrapcheck // a buffer has no errors
-}
-
-// Lines are those that have all of these words.
-func (o *Output) Lines(words ...string) (found []string) {
-	for line := range strings.Lines(o.String()) {
-		has := true
-		for _, word := range words {
-			has = has && strings.Contains(line, word)
-		}
-
-		if has {
-			found = append(found, line)
-		}
-	}
-
-	return found
-}
-
-// String is all that was printed.
-func (o *Output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.text.String()
-}
-
-// Sum adds up a metric.
-func (o *Output) Sum(t *testing.T, metric string) (sum float64) {
-	t.Helper()
-
-	for _, line := range o.Lines() {
-		var members map[string]any
-		if err := json.Unmarshal([]byte(line), &members); err != nil {
-			t.Fatal(err)
-		}
-
-		n, _ := members[metric].(float64)
-		sum += n
-	}
-
-	return sum
 }

@@ -257,7 +257,7 @@ var effectMutants = []mutant{
 		file: "internal/delivery/load.go",
 		old:  `if s.expected == 0 && s.underWay == 0 || len`,
 		new:  `if true || len`,
-		pkg:  "functions/payments", run: "TestABatchOfTenIsAnnouncedByOneRequest",
+		pkg:  "internal/delivery", run: "TestMessagesOfRecordsThatAreCompletedTogetherTravelTogether/ten",
 	},
 	{
 		why:  "a failure keeps back the message of another record",
