@@ -3,25 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cloudwatchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/cmd/idem/internal/report"
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
@@ -117,19 +111,25 @@ func TestReportOfAPartOfTheTable(t *testing.T) {
 	t.Parallel()
 
 	n := onDynamoDBLocal(t)
-	n.fill(3_000)
+	n.complete("p")
 
-	_, text := n.report("--budget", "8", "--segments", "1")
+	record := n.item("p")
+	for i := range 299 {
+		record["pk"] = text(fmt.Sprintf("payments#p-%d", i))
+		n.put(record)
+	}
+
+	_, page := n.report("--budget", "3", "--segments", "1")
 	n.expect(exitDone, "The budget ended before the whole table was read")
 
-	if !strings.Contains(text, "every number is that of the part that was read") || strings.Contains(text, "among 3,000") {
-		t.Errorf("the report does not say that it is of a part:\n%s", text)
+	if !strings.Contains(page, "every number is that of the part that was read") || strings.Contains(page, "among 300") {
+		t.Errorf("the report does not say that it is of a part:\n%s", page)
 	}
 
 	n.idem("report", "--out", "-", "--no-stream")
 	n.expect(exitDone)
 
-	if !strings.Contains(n.lastOut, "3,000 records of the namespace among 3,000") {
+	if !strings.Contains(n.lastOut, "300 records of the namespace among 300") {
 		t.Errorf("standard output has no report:\n%s", n.lastOut)
 	}
 
@@ -154,123 +154,6 @@ func TestReportReadsTheStream(t *testing.T) {
 
 	if _, text := n.report("--no-stream"); strings.Contains(text, "What the stream says") {
 		t.Errorf("--no-stream: the report has it:\n%s", text)
-	}
-}
-
-// generated is a table of many records that need no memory. Each page has 500 of them, and costs as many units as DynamoDB would
-// ask for.
-type generated struct {
-	operate.API
-
-	like  []map[string]types.AttributeValue
-	count int
-	units atomic.Int64
-}
-
-func (g *generated) Scan(_ context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	const perPage, units = 500, 20
-
-	total, from := int(*in.TotalSegments), 0
-	mine := g.count / total
-	first := mine * int(*in.Segment)
-
-	if key, ok := in.ExclusiveStartKey["pk"].(*types.AttributeValueMemberS); ok {
-		if _, err := fmt.Sscanf(key.Value, "payments#p-%d", &from); err != nil {
-			return nil, err
-		}
-
-		from++
-	} else {
-		from = first
-	}
-
-	out := &dynamodb.ScanOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: new(float64(units))}}
-
-	for i := from; i < min(from+perPage, first+mine); i++ {
-		item := maps.Clone(g.like[i%len(g.like)])
-		item["pk"] = &types.AttributeValueMemberS{Value: fmt.Sprintf("payments#p-%07d", i)}
-		out.Items = append(out.Items, item)
-	}
-
-	out.Count, out.ScannedCount = int32(len(out.Items)), int32(len(out.Items))
-
-	if from+perPage < first+mine {
-		out.LastEvaluatedKey = map[string]types.AttributeValue{"pk": out.Items[len(out.Items)-1]["pk"]}
-	}
-
-	g.units.Add(units)
-
-	return out, nil
-}
-
-// A large table is read within the budget, and the memory does not grow with it. IDEM_RECORDS is how many records there are.
-func TestReportOfALargeTable(t *testing.T) {
-	t.Parallel()
-
-	n := onDynamoDBLocal(t)
-	n.complete("completed")
-	n.fail("failed", "account anna is closed")
-	n.claim("stuck", "8f6e1c1e")
-
-	api := &generated{like: []map[string]types.AttributeValue{n.take("completed"), n.take("failed"), n.take("stuck")}, count: 10 * records(t)}
-	n.clock.Advance(time.Hour)
-
-	table, err := operate.New(n.store, api)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	read := func(budget float64) (*report.Totals, operate.Progress, uint64) {
-		var (
-			totals = report.NewTotals(n.clock.Now(), false)
-			most   uint64
-			pages  int
-		)
-
-		progress, err := table.List(t.Context(), operate.Selection{Budget: budget, Progress: func(operate.Progress) {
-			if pages++; pages%20 == 0 {
-				var m runtime.MemStats
-
-				runtime.GC()
-				runtime.ReadMemStats(&m)
-
-				most = max(most, m.HeapAlloc)
-			}
-		}}, func(v operate.View) error {
-			totals.Add(&v)
-
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return totals, progress, most
-	}
-
-	whole := float64(api.count/500*20) * 1.2 // a part of the budget is kept for pages that may be larger than those before
-
-	_, part, _ := read(whole / 4)
-	if part.Cursor == "" || part.Units > whole/4 || float64(api.units.Load()) != part.Units {
-		t.Errorf("a quarter of the budget: got %+v, %d units were used", part, api.units.Load())
-	}
-
-	begun := time.Now()
-	totals, progress, memory := read(whole)
-
-	if progress.Cursor != "" || progress.Read != api.count || progress.Units > whole {
-		t.Errorf("got %+v, want %d records", progress, api.count)
-	}
-
-	var page strings.Builder
-	if err := report.Write(&page, totals, report.Reading{Table: n.table, Namespace: "payments", Read: progress.Read, Units: progress.Units}); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Logf("%d records in %v, %.0f read units, heap at most %d MB, a page of %d KB", api.count, time.Since(begun).Round(time.Millisecond), progress.Units, memory>>20, page.Len()>>10)
-
-	if page.Len() > 2<<20 || memory > 256<<20 {
-		t.Errorf("a page of %d bytes, heap %d bytes", page.Len(), memory)
 	}
 }
 
