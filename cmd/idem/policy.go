@@ -19,7 +19,7 @@ type statement struct {
 
 // resources are what the flags of policy name beside the table; "" for any.
 type resources struct {
-	account, function, queue, deadLetters string
+	account, function, queue, deadLetters, topic, bus string
 }
 
 func (a *app) policyCommand() *cobra.Command {
@@ -34,6 +34,8 @@ func (a *app) policyCommand() *cobra.Command {
 	flags.StringVar(&r.account, "account", "", "account of the table (default any)")
 	flags.StringVar(&r.function, "function", "", "the function that check looks at (default any)")
 	flags.StringVar(&r.queue, "queue", "", "name of the queue that send sends to, or that check looks at (default any)")
+	flags.StringVar(&r.topic, "topic", "", "name of the topic that send sends to (default any)")
+	flags.StringVar(&r.bus, "bus", "", "name of the event bus that send sends to (default any)")
 	flags.StringVar(&r.deadLetters, "dead-letter-queue", "", "name of the dead-letter queue that check looks at (default any)")
 
 	return cmd
@@ -68,6 +70,8 @@ func (a *app) statements(r *resources) []statement {
 		{"Forget", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, []string{table}},
 		{"Send", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
 		{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(r.queue, "*")}},
+		{"SendToTopic", "Allow", []string{"sns:Publish"}, []string{"arn:aws:sns:" + in + cmp.Or(r.topic, "*")}},
+		{"SendToBus", "Allow", []string{"events:PutEvents"}, []string{"arn:aws:events:" + in + "event-bus/" + cmp.Or(r.bus, "*")}},
 		{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
 		{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
 		{"AuditTable", "Allow", []string{"dynamodb:DescribeTable"}, []string{table}},
