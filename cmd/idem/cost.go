@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"text/tabwriter"
@@ -84,6 +85,10 @@ parts DynamoDB counts as records.`,
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
 	if err := notNegative(cmd, "messages", "duplicates", "peak", "result", "announcement"); err != nil {
 		return err
+	}
+
+	if w.message > 0 && !w.exact {
+		return errors.New("--announcement: is for --exact, because a message is staged with the completion")
 	}
 
 	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}

@@ -15,3 +15,12 @@ func TestTheCostOfResultsBesideTheirRecordsIsNotThatOfTheMeanItem(t *testing.T) 
 	n.idem("cost", "--messages", "0", "--duplicates", "1e6", "--result", "307200")
 	n.expect(exitDone, "1000000 WCU", "$5.38")
 }
+
+// A bill that leaves the announcements out would be too low.
+func TestTheCostOfAnAnnouncementIsThatOfATransaction(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.idem("cost", "--table", "", "--announcement", "1024")
+	n.expect(exitError, "--announcement: is for --exact")
+}
