@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -57,6 +58,25 @@ func TestAnEnvelopeWithoutALimitIsReadToItsEnd(t *testing.T) {
 		opened, err := lambdawrap.Limited(c.open, lambdawrap.EnvelopeLimits{Bytes: math.MaxInt64}).Open(t.Context(), arrived(c.body))
 		if err != nil || len(opened) != 1 || opened[0].Message.Body != "large" {
 			t.Errorf("%s: got %v, %v", name, plainOf(opened), err)
+		}
+	}
+}
+
+// A key of the queue's message is that of each message which stood in its envelope, with the number of those behind the first one.
+func TestWhatAnEnvelopeHoldsIsWorkOfItsOwnWithAKeyOfTheQueuesMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, key := range map[string]lambdawrap.KeyFunc{"DeduplicationID": lambdawrap.DeduplicationID, "SentMessageID": lambdawrap.SentMessageID} {
+		h := newHarness(t, nil)
+		h.opts.Envelope, h.opts.Key = split("+"), key
+		event := batch("m1 a+b+c")
+		event.Records[0].Attributes = map[string]string{"MessageDeduplicationId": "d-1", "MessageGroupId": "g-1"}
+		event.Records[0].MessageAttributes = map[string]events.SQSMessageAttribute{"idemddb-id": {DataType: "String", StringValue: aws.String("s-1")}}
+
+		for _, want := range [][]string{{"m1", "m1/1", "m1/2"}, nil} {
+			h.runs.clear()
+			h.answered(h.handle(failingFor()), event)
+			h.equal(name, slices.Sorted(slices.Values(h.runs.all())), want)
 		}
 	}
 }

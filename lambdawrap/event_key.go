@@ -19,18 +19,23 @@ import (
 // SentMessageID is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is
 // sent at least once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside
 // of the envelope that SNS makes, or in the event that EventBridge sends to the queue. All other messages have the key, or the
-// error, of [MessageID].
+// error, of [MessageID]. Of several messages in one Options.Envelope, each after the first has its number in the key, too.
 func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 	id := aws.ToString(m.MessageAttributes[delivery.IDAttribute].StringValue)
 	if id == "" {
 		id = delivery.IDInEnvelope(m.Body)
 	}
 
-	if id == "" {
-		return MessageID(ctx, m)
-	}
+	number := numberInEnvelope(m)
 
-	return idemddb.TextKey(id), nil
+	switch {
+	case id == "":
+		return MessageID(ctx, m)
+	case len(number) > 0:
+		return listKey("is this a staged message?", field{delivery.IDAttribute, id}, field{"its number", number[0]})
+	default:
+		return idemddb.TextKey(id), nil
+	}
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the
