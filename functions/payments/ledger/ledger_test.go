@@ -205,50 +205,37 @@ func TestPayRefusesForGoodWhatIsNoPayment(t *testing.T) {
 	}
 }
 
-func TestPayPauses(t *testing.T) {
+func TestPayPausesAndStagesNothingOnceItsContextHasEnded(t *testing.T) {
 	t.Parallel()
 
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		staged, err := stage(t.Context(), t, payment, &ledger.Options{Pause: 3 * time.Second})
+	cause := errors.New("the lease is lost")
 
-		if got := time.Since(start); got != 3*time.Second || err != nil || len(staged.Items) != 1 || len(staged.Adds) != 1 {
-			t.Errorf("%d items and %d additions staged after %v: %v", len(staged.Items), len(staged.Adds), got, err)
-		}
-	})
-}
+	for name, test := range map[string]struct {
+		pause, lost, want time.Duration // its context ends after lost
+		cause             error
+		staged            int
+	}{
+		"to the end of the pause":      {3 * time.Second, time.Hour, 3 * time.Second, nil, 1},
+		"to the end of the context":    {time.Hour, time.Second, time.Second, cause, 0},
+		"with a context that is ended": {0, 0, 0, cause, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer time.AfterFunc(test.lost, func() { cancel(cause) }).Stop()
 
-func TestPayEndsItsPauseWithTheContext(t *testing.T) {
-	t.Parallel()
+				synctest.Wait()
 
-	synctest.Test(t, func(t *testing.T) {
-		cause := errors.New("the lease is lost")
-		ctx, cancel := context.WithCancelCause(t.Context())
+				start := time.Now()
+				staged, err := stage(ctx, t, payment, &ledger.Options{Pause: test.pause})
 
-		time.AfterFunc(time.Second, func() { cancel(cause) })
-
-		start := time.Now()
-
-		staged, err := stage(ctx, t, payment, &ledger.Options{Pause: time.Hour})
-		if !errors.Is(err, cause) || permanent(err) {
-			t.Errorf("error %v", err)
-		}
-
-		if got := time.Since(start); got != time.Second || len(staged.Items)+len(staged.Adds) != 0 {
-			t.Errorf("%d effects staged after %v", len(staged.Items)+len(staged.Adds), got)
-		}
-	})
-}
-
-func TestPayStagesNothingWhenItsContextHasEnded(t *testing.T) {
-	t.Parallel()
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	staged, err := stage(ctx, t, payment, nil)
-	if !errors.Is(err, context.Canceled) || permanent(err) || len(staged.Items)+len(staged.Adds) != 0 {
-		t.Errorf("error %v, %d effects staged", err, len(staged.Items)+len(staged.Adds))
+				if got := time.Since(start); got != test.want || !errors.Is(err, test.cause) || permanent(err) ||
+					len(staged.Items) != test.staged || len(staged.Adds) != test.staged {
+					t.Errorf("%d items and %d additions staged after %v: %v", len(staged.Items), len(staged.Adds), got, err)
+				}
+			})
+		})
 	}
 }
 
@@ -280,6 +267,16 @@ func TestOptions(t *testing.T) {
 		t.Error("not Optimistic: Pay has no effect but what it stages")
 	}
 
+	for body, part := range map[string]lambdawrap.KeyFunc{
+		`{"account":"a-1","amount":1250}`:     opts.Key,
+		`{"paymentId":"p-1","amount":1250}`:   opts.Fingerprint,
+		`{"paymentId":"p-1","account":"a-1"}`: opts.Fingerprint,
+	} {
+		if got, err := part(t.Context(), events.SQSMessage{Body: body}); !errors.Is(err, lambdawrap.ErrNoKey) {
+			t.Errorf("%s: got %q, %v, want ErrNoKey", body, got, err)
+		}
+	}
+
 	first := events.SQSMessage{MessageId: "m-1", Body: payment}
 
 	for name, test := range map[string]struct {
@@ -309,34 +306,6 @@ func TestOptions(t *testing.T) {
 				if (got == want) != f.same {
 					t.Errorf("%s %s, of the first %s", what, got, want)
 				}
-			}
-		})
-	}
-}
-
-func TestAMessageThatLacksAPartOfAPaymentIsNoPayment(t *testing.T) {
-	t.Parallel()
-
-	accounts, err := ledger.New("accounts", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	opts := accounts.Options()
-
-	for name, test := range map[string]struct {
-		body string
-		part lambdawrap.KeyFunc
-	}{
-		"no paymentId": {`{"account":"a-1","amount":1250}`, opts.Key},
-		"no account":   {`{"paymentId":"p-1","amount":1250}`, opts.Fingerprint},
-		"no amount":    {`{"paymentId":"p-1","account":"a-1"}`, opts.Fingerprint},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if got, err := test.part(t.Context(), events.SQSMessage{Body: test.body}); !errors.Is(err, lambdawrap.ErrNoKey) {
-				t.Errorf("got %q, %v, want ErrNoKey", got, err)
 			}
 		})
 	}
