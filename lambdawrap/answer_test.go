@@ -70,7 +70,7 @@ func TestTheSameMessageTwiceIsReportedOnce(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := h.handle(func(context.Context, events.SQSMessage) error { return errBank })
+	function := h.handle(failWith(errBank))
 	h.expect(function, batch("m1 k", "m1 k"), []string{"m1"}, []string{"m1"})
 }
 
@@ -78,13 +78,7 @@ func TestAnEmptyMessageIdThatFailsIsAnInvocationError(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-		if m.Body == "bad" {
-			return errBank
-		}
-
-		return nil
-	})
+	function := h.handle(failingWith(errBank, "bad"))
 	event := batch("m1 bad", "m2 k")
 	event.Records[0].MessageId = ""
 
@@ -141,13 +135,10 @@ func TestAQuarterOfTheReserveIsLeftWhateverHangs(t *testing.T) {
 				continue
 			}
 
-			t.Run(fmt.Sprint(name, " in ", limit), func(t *testing.T) {
-				t.Parallel()
-				everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-					c.set(h)
-					h.within(limit, wrap(c.work), deliveredFor(numbered(8), 1))
-					h.idle()
-				})
+			each(t, fmt.Sprint(name, " in ", limit), everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				c.set(h)
+				h.within(limit, wrap(c.work), deliveredFor(numbered(8), 1))
+				h.idle()
 			})
 		}
 	}
@@ -166,15 +157,12 @@ func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
 	for _, fault := range []idemddbtest.Fault{idemddbtest.LateReply, idemddbtest.LostRequest, idemddbtest.Throttle} {
 		for _, n := range []int{1, 2, 30} { // alone, in a group that the idle workers send, and in a full one
 			for _, workers := range []int{1, 4} {
-				t.Run(fmt.Sprintf("%v, %d messages, %d workers", fault, n, workers), func(t *testing.T) {
-					t.Parallel()
-					bubble(t, nil, func(h *harness) {
-						h.opts.Optimistic, h.opts.Workers = true, workers
-						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+				each(t, fmt.Sprintf("%v, %d messages, %d workers", fault, n, workers), inBubble(nil), func(h *harness) {
+					h.opts.Optimistic, h.opts.Workers = true, workers
+					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
 
-						h.within(3*time.Second, h.handle(staged), deliveredFor(numbered(n), 1))
-						h.idle()
-					})
+					h.within(3*time.Second, h.handle(staged), deliveredFor(numbered(n), 1))
+					h.idle()
 				})
 			}
 		}
@@ -193,24 +181,21 @@ func TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns(t *testing.T) {
 		"optimistic": {(*harness).handle, true},
 		"Batch":      {(*harness).whole, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Optimistic = way.optimistic
-				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return context.Background() }
+		each(t, name, bothModes, func(h *harness) {
+			h.opts.Optimistic = way.optimistic
+			h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return context.Background() }
 
-				function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
-					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.Throttle })
+			function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.Throttle })
 
-					if way.optimistic {
-						return staged(ctx, m)
-					}
+				if way.optimistic {
+					return staged(ctx, m)
+				}
 
-					return nil
-				})
-				h.within(3*time.Second, function, deliveredFor(numbered(2), 1))
-				h.idle()
+				return nil
 			})
+			h.within(3*time.Second, function, deliveredFor(numbered(2), 1))
+			h.idle()
 		})
 	}
 }
@@ -227,48 +212,39 @@ func TestNothingStartsInTheReserve(t *testing.T) {
 			continue // its one call starts at once
 		}
 
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Reserve = 2 * time.Second
+		each(t, way.name, everyMode, func(h *harness) {
+			h.opts.Reserve = 2 * time.Second
 
-				var last atomic.Int64
+			var last atomic.Int64
 
-				begun := time.Now()
-				function := way.wrap(h, func(context.Context, events.SQSMessage) error {
-					raise(&last, int64(time.Since(begun)))
-					time.Sleep(100 * time.Millisecond)
+			begun := time.Now()
+			function := way.wrap(h, func(context.Context, events.SQSMessage) error {
+				raise(&last, int64(time.Since(begun)))
+				time.Sleep(100 * time.Millisecond)
 
-					return nil
-				})
-
-				ctx, cancel := context.WithTimeout(h.Context(), 8*time.Second)
-				defer cancel()
-
-				response, err := function(ctx, numbered(300))
-				h.equal("error", err, nil)
-				h.equal("reported unless run", len(response.BatchItemFailures), 300-len(h.runs.all()))
-
-				if last := time.Duration(last.Load()); last < 5500*time.Millisecond || last > 5900*time.Millisecond {
-					h.Errorf("the last handler of 100 ms started after %v; the reserve began after 6 s", last)
-				}
+				return nil
 			})
+
+			ctx, cancel := context.WithTimeout(h.Context(), 8*time.Second)
+			defer cancel()
+
+			response, err := function(ctx, numbered(300))
+			h.equal("error", err, nil)
+			h.equal("reported unless run", len(response.BatchItemFailures), 300-len(h.runs.all()))
+
+			if last := time.Duration(last.Load()); last < 5500*time.Millisecond || last > 5900*time.Millisecond {
+				h.Errorf("the last handler of 100 ms started after %v; the reserve began after 6 s", last)
+			}
 		})
 	}
 }
 
 func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 	t.Parallel()
-	claimedAndOptimistic(t, everyMode, func(h *harness) {
+	claimedAndOptimistic(everyMode)(t, func(h *harness) {
 		h.opts.Reserve = 2 * time.Second
 
-		ctx, cancel := context.WithTimeout(h.Context(), 9*time.Second) // there are 7 s for work, which is too little for a fourth handler
-		defer cancel()
-
-		response, err := h.handle(h.staging(slowly(2*time.Second)))(ctx, numbered(40))
-		h.equal("error", err, nil)
-		h.equal("in time", ctx.Err(), nil)
-		h.equal("failed", ids(response), messageIDs(40)[3:])
+		h.answeredIn(9*time.Second, h.handle(h.staging(slowly(2*time.Second))), numbered(40), messageIDs(40)[3:]...) // there are 7 s for work, which is too little for a fourth handler
 		h.equal("runs", h.runs.all(), messageIDs(3))
 		h.equal("lines that say so", strings.Count(h.log.String(), "too little time was left"), 37)
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -28,18 +27,9 @@ func TestAHookThatFailsFailsItsMessage(t *testing.T) {
 		"panic": func(context.Context, events.SQSMessage, error) error { panic("hook") },
 		"exit":  func(context.Context, events.SQSMessage, error) error { runtime.Goexit(); return nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.opts.DeadLetter = hook
-			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "bad" {
-					return lambdawrap.Permanent(errors.New("no such account"))
-				}
-
-				return nil
-			})
+			function := h.handle(failingWith(lambdawrap.Permanent(errors.New("no such account")), "bad"))
 			h.check(function, batch("m1 bad", "m2 k"), []string{"m1"}, []string{"m1", "m2"})
 			h.equal("record", h.state("bad"), "FAILED")
 			h.expect(function, batch("m1 bad"), []string{"m1"}, nil)
@@ -51,56 +41,44 @@ func TestAHookThatFailsFailsItsMessage(t *testing.T) {
 	}
 }
 
-func TestAMessageThatTheHookTookHasALineThatSaysSo(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
-	h.check(h.handle(failWith(lambdawrap.Permanent(errBank))), batch("m1 bad"), nil, []string{"m1"})
-	h.logs(`msg="the message was given to the dead-letter hook"`)
-}
-
 func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 	t.Parallel()
 
 	for _, workers := range []int{1, 4} {
-		t.Run(strconv.Itoa(workers), func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Workers = workers
+		each(t, strconv.Itoa(workers), everyMode, func(h *harness) {
+			h.opts.Workers = workers
 
-				var running, most, hooks atomic.Int64
+			var running, most, hooks atomic.Int64
 
-				call := func() {
-					raise(&most, running.Add(1))
-					defer running.Add(-1)
+			call := func() {
+				raise(&most, running.Add(1))
+				defer running.Add(-1)
 
-					time.Sleep(time.Second)
-				}
-				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-					hooks.Add(1)
-					call()
+				time.Sleep(time.Second)
+			}
+			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+				hooks.Add(1)
+				call()
 
-					return nil
-				}
-				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-					call()
+				return nil
+			}
+			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+				call()
 
-					if m.Body[len(m.Body)-1]%2 == 0 {
-						return lambdawrap.Permanent(errBank)
-					}
-
-					return nil
-				})
-
-				for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
-					h.answered(function, numbered(60))
+				if m.Body[len(m.Body)-1]%2 == 0 {
+					return lambdawrap.Permanent(errBank)
 				}
 
-				h.equal("hooks", hooks.Load(), int64(60))
-				h.equal("runs", len(h.runs.all()), 60)
-				h.equal("at once", most.Load(), int64(workers))
+				return nil
 			})
+
+			for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
+				h.answered(function, numbered(60))
+			}
+
+			h.equal("hooks", hooks.Load(), int64(60))
+			h.equal("runs", len(h.runs.all()), 60)
+			h.equal("at once", most.Load(), int64(workers))
 		})
 	}
 }
@@ -109,38 +87,35 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 	t.Parallel()
 
 	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Workers, h.opts.Reserve = 2, 8*time.Second
+		each(t, name, everyMode, func(h *harness) {
+			h.opts.Workers, h.opts.Reserve = 2, 8*time.Second
 
-				for i := range 20 {
-					h.equal("error", claim(h, h.store, fmt.Sprint("k", i)).Fail(h.Context(), nil), nil)
-				}
+			for i := range 20 {
+				h.equal("error", claim(h, h.store, fmt.Sprint("k", i)).Fail(h.Context(), nil), nil)
+			}
 
-				var running, most atomic.Int64
+			var running, most atomic.Int64
 
-				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-					raise(&most, running.Add(1))
-					defer running.Add(-1)
+			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+				raise(&most, running.Add(1))
+				defer running.Add(-1)
 
-					time.Sleep(time.Second)
+				time.Sleep(time.Second)
 
-					return nil
-				}
+				return nil
+			}
 
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // the handlers have 2 s, the hooks 8 s
-				defer cancel()
+			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // the handlers have 2 s, the hooks 8 s
+			defer cancel()
 
-				response, err := wrap(h, succeed)(ctx, numbered(20))
-				h.equal("error", err, nil)
-				h.equal("in time", ctx.Err(), nil)
-				h.equal("at once", most.Load(), int64(2))
+			response, err := wrap(h, succeed)(ctx, numbered(20))
+			h.equal("error", err, nil)
+			h.equal("in time", ctx.Err(), nil)
+			h.equal("at once", most.Load(), int64(2))
 
-				if done := 20 - len(response.BatchItemFailures); done < 4 || done > 16 {
-					h.Errorf("%d are done", done)
-				}
-			})
+			if done := 20 - len(response.BatchItemFailures); done < 4 || done > 16 {
+				h.Errorf("%d are done", done)
+			}
 		})
 	}
 }
@@ -148,7 +123,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 func TestBatchGivesEachMessageToTheHook(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		var dead, calls journal
+		var dead journal
 
 		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
 			dead.add(m.MessageId)
@@ -163,16 +138,16 @@ func TestBatchGivesEachMessageToTheHook(t *testing.T) {
 
 			return nil
 		}
-		function := h.event(&calls, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+		function := h.event(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 			return events.SQSEventResponse{}, lambdawrap.Permanent(errBank)
 		})
-		h.answered(function, batch("m1 k1", "m2 k2", "m3 k1"), "m2")
-		h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m1", "m2", "m3"})
+		h.expect(function, batch("m1 k1", "m2 k2", "m3 k1"), []string{"m2"}, []string{"m1 m2"})
+		h.sorted("dead letters", &dead, "m1", "m2", "m3")
+		h.logs(`msg="the message was given to the dead-letter hook"`)
 
 		dead.clear()
-		h.answered(function, batch("m1 k1", "m4 k2", "m3 k1"))
-		h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m1", "m3", "m4"})
-		h.equal("calls", calls.all(), []string{"m1 m2"})
+		h.expect(function, batch("m1 k1", "m4 k2", "m3 k1"), nil, nil)
+		h.sorted("dead letters", &dead, "m1", "m3", "m4")
 	})
 }
 
@@ -201,10 +176,7 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 
 	for name, happens := range map[string]func(*harness){
 		"another worker has taken the key over": func(h *harness) {
-			other := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-			if _, _, err := other.Claim(h.Context(), "k", nil); err != nil {
-				h.Error(err)
-			}
+			h.steal("k")
 		},
 		"the write that ends the key is denied": func(h *harness) {
 			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
@@ -213,28 +185,16 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LateReply })
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-					h.Error("the hook was called")
+		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			dead := h.parking()
+			function := wrap(func(context.Context, events.SQSMessage) error {
+				happens(h)
 
-					return nil
-				}
-
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-				defer cancel()
-
-				function := wrap(func(context.Context, events.SQSMessage) error {
-					happens(h)
-
-					return lambdawrap.Permanent(errors.New("no such account"))
-				})
-
-				response, err := function(ctx, batch("m k"))
-				h.equal("error", err, nil)
-				h.equal("failed", ids(response), []string{"m"})
+				return lambdawrap.Permanent(errors.New("no such account"))
 			})
+
+			h.answeredIn(10*time.Second, function, batch("m k"), "m")
+			h.equal("dead letters", dead.all(), []string(nil))
 		})
 	}
 }
@@ -259,8 +219,6 @@ func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
 		function := wrap(succeed)
 		h.check(function, batch("m1 "+`{"id":`, "m2 "+`{"id":null}`, "m3 "+`{"id":"k"}`), nil, []string{"m3"})
 
-		got := taken.all()
-		slices.Sort(got)
-		h.equal("dead letters", got, []string{"m1", "m2"})
+		h.sorted("dead letters", &taken, "m1", "m2")
 	})
 }

@@ -87,24 +87,21 @@ func TestNothingOfABrokenEventIsLostOrRunsTwice(t *testing.T) {
 		"compressed, by SNS":   {lambdawrap.Chain(lambdawrap.SNS, lambdawrap.Base64, lambdawrap.Gzip), notification(t, "n-1", in64(zipped(t, "deep")))},
 		"a pointer, by a rule": {lambdawrap.Chain(lambdawrap.EventBridge, fetch), recordedBody(t, "eventbridge")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.opts.Envelope, h.opts.Key = c.open, nil
-			function := h.handle(failingFor())
+			function := h.handle(succeed)
 			done := map[string]bool{} // keys
 
 			for number, body := range brokenForms(c.body) {
 				event := batch("m x")
 				event.Records[0].MessageId, event.Records[0].Body = fmt.Sprint("m-", number), body
-				opened, errOpen := c.open.Open(t.Context(), event.Records[0])
+				opened, errOpen := c.open.Open(h.Context(), event.Records[0])
 				fresh := 0
 
 				for _, e := range opened {
 					key, err := e.Key()
 					if err != nil {
-						t.Fatalf("%q: %v", body, err)
+						h.Fatalf("%q: %v", body, err)
 					}
 
 					if !done[key] {
@@ -126,7 +123,7 @@ func TestNothingOfABrokenEventIsLostOrRunsTwice(t *testing.T) {
 				}
 
 				if ran := len(h.runs.all()); ran != fresh {
-					t.Fatalf("%d runs, want %d: %q opens as %v, %v", ran, fresh, body, opened, errOpen)
+					h.Fatalf("%d runs, want %d: %q opens as %v, %v", ran, fresh, body, opened, errOpen)
 				}
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,17 +38,6 @@ func plus(_ context.Context, m events.SQSMessage) (opened []lambdawrap.Enveloped
 	return opened, nil
 }
 
-// failingFor returns a handler that fails for these bodies.
-func failingFor(bodies ...string) lambdawrap.Handler {
-	return func(_ context.Context, m events.SQSMessage) error {
-		if slices.Contains(bodies, m.Body) {
-			return errors.New("failed")
-		}
-
-		return nil
-	}
-}
-
 // enveloped runs a test with the envelope plus, with SQS and with Batch.
 func enveloped(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
@@ -58,10 +46,7 @@ func enveloped(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler)
 		"SQS":   func(h *harness) func(lambdawrap.Handler) wrapped { return h.handle },
 		"Batch": func(h *harness) func(lambdawrap.Handler) wrapped { return h.whole },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.opts.Envelope, h.opts.Key = plus, nil
 			test(h, wrap(h))
 		})
@@ -74,11 +59,11 @@ func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		event := batch("m1 a+b+c", "m2 d", "m3 e+f")
 
-		h.check(wrap(failingFor("b", "e", "f")), event, []string{"m1", "m3"}, []string{"m1", "m1/1", "m1/2", "m2", "m3", "m3/1"})
+		h.check(wrap(failingWith(errBank, "b", "e", "f")), event, []string{"m1", "m3"}, []string{"m1", "m1/1", "m1/2", "m2", "m3", "m3/1"})
 		h.logs("messageId=m1/1 ", "messageId=m3 ", "messageId=m3/1 ")
-		h.check(wrap(failingFor("f")), event, []string{"m3"}, []string{"m1/1", "m3", "m3/1"})
-		h.check(wrap(failingFor()), event, nil, []string{"m3/1"})
-		h.check(wrap(failingFor()), event, nil, nil)
+		h.check(wrap(failingWith(errBank, "f")), event, []string{"m3"}, []string{"m1/1", "m3", "m3/1"})
+		h.check(wrap(succeed), event, nil, []string{"m3/1"})
+		h.check(wrap(succeed), event, nil, nil)
 		h.equal("state", h.state(`#["plus","b"]`), "COMPLETED")
 	})
 }
@@ -94,7 +79,7 @@ func TestAnEnvelopeThatDoesNotOpenCostsItsMessageOnly(t *testing.T) {
 			return nil
 		}
 
-		h.check(wrap(failingFor()), batch("m1 broken", "m2 later", "m3 none", "m4 panic", "m5 a"), []string{"m2", "m4"}, []string{"m5"})
+		h.check(wrap(succeed), batch("m1 broken", "m2 later", "m3 none", "m4 panic", "m5 a"), []string{"m2", "m4"}, []string{"m5"})
 		h.equal("dead letters", dead.all(), []string{"m1 broken true"})
 		h.logs("outcome=no_key", "it is broken", `"the message is done, because there is nothing to do" messageId=m3 comesBack=false outcome=empty`,
 			"outcome=released", "not now")
@@ -140,10 +125,10 @@ func TestWhatStandsInAMessageOfAFIFOQueueKeepsItsOrder(t *testing.T) {
 		h.opts.Workers = 4
 		event := batch("m1 a+b g", "m2 c+d g", "m3 e+f g", "m4 x+y other")
 
-		h.answered(wrap(failingFor("c")), event, "m2", "m3")
+		h.answered(wrap(failingWith(errBank, "c")), event, "m2", "m3")
 		h.ordered("m1", "m1/1", "m2")
 		h.runs.clear()
-		h.answered(wrap(failingFor()), event)
+		h.answered(wrap(succeed), event)
 		h.ordered("m2", "m2/1", "m3", "m3/1")
 	})
 }
@@ -172,21 +157,15 @@ func TestAnEnvelopeThatHangsCostsItsMessageOnly(t *testing.T) {
 			return plus(ctx, m)
 		}
 
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-
 		quick := map[string]time.Duration{}
-		response, err := lambdawrap.SQS(h.store, func(_ context.Context, m events.SQSMessage) error {
+		h.answeredIn(20*time.Second, lambdawrap.SQS(h.store, func(_ context.Context, m events.SQSMessage) error {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 
 			quick[m.Body] = time.Since(begun)
 
 			return nil
-		}, h.opts)(ctx, batch("m1 hangs", "m2 slow+s", "m3 a+b", "m4 c"))
-
-		h.equal("error", err, nil)
-		h.equal("failed", ids(response), []string{"m1"})
+		}, h.opts), batch("m1 hangs", "m2 slow+s", "m3 a+b", "m4 c"), "m1")
 		h.logs("messageId=m1 comesBack=true outcome=no_time")
 
 		for _, body := range []string{"a", "b", "c"} {
@@ -235,7 +214,7 @@ func TestEnvelopesOpenWhenTheStoreIsOff(t *testing.T) {
 	h.opts.Envelope, h.opts.Key = plus, nil
 
 	for range 2 {
-		h.check(h.handle(failingFor()), batch("m1 a+a", "m2 none", "m3 broken"), []string{"m3"}, []string{"m1", "m1/1"})
+		h.check(h.handle(succeed), batch("m1 a+a", "m2 none", "m3 broken"), []string{"m3"}, []string{"m1", "m1/1"})
 	}
 }
 
@@ -243,8 +222,8 @@ func TestEnvelopesOpenWhenTheStoreIsOff(t *testing.T) {
 func TestTwoMessagesOfAnEnvelopeWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.check(wrap(failingFor()), batch("m1 a+a+b", "m2 b"), nil, []string{"m1", "m1/2"})
-		h.check(wrap(failingFor("c")), batch("m3 c+c"), []string{"m3"}, []string{"m3"})
+		h.check(wrap(succeed), batch("m1 a+a+b", "m2 b"), nil, []string{"m1", "m1/2"})
+		h.check(wrap(failingWith(errBank, "c")), batch("m3 c+c"), []string{"m3"}, []string{"m3"})
 	})
 }
 
@@ -254,8 +233,8 @@ func TestMessagesOfAnEnvelopeCommitOptimistically(t *testing.T) {
 
 	h := newHarness(t, nil)
 	h.opts.Envelope, h.opts.Key = plus, nil
-	work := h.optimistic(failingFor("b"))
+	work := h.optimistic(failingWith(errBank, "b"))
 
 	h.check(work, deliveredFor(batch("m1 a+b", "m2 c"), 1), []string{"m1"}, []string{"m1", "m1/1", "m2"})
-	h.check(h.optimistic(failingFor()), deliveredFor(batch("m1 a+b", "m2 c"), 2), nil, []string{"m1/1"})
+	h.check(h.optimistic(succeed), deliveredFor(batch("m1 a+b", "m2 c"), 2), nil, []string{"m1/1"})
 }

@@ -22,25 +22,22 @@ func TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range ways[:2] { // with Batch, the user's handler decides what it runs after a failure
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				closed := always()
-				function := way.wrap(h, failing(closed, "a1"))
-				event := batch("m1 a0 a", "m2 b1 b", "m3 a1 a", "m4 b2 b", "m5 a2 a", "m6 c1 c", "m7 a3 a")
+		each(t, way.name, everyMode, func(h *harness) {
+			closed := always()
+			function := way.wrap(h, failing(closed, "a1"))
+			event := batch("m1 a0 a", "m2 b1 b", "m3 a1 a", "m4 b2 b", "m5 a2 a", "m6 c1 c", "m7 a3 a")
 
-				h.check(function, event, []string{"m3", "m5", "m7"}, []string{"m1", "m2", "m3", "m4", "m6"})
-				h.ordered("m1", "m3")
-				h.ordered("m2", "m4")
+			h.check(function, event, []string{"m3", "m5", "m7"}, []string{"m1", "m2", "m3", "m4", "m6"})
+			h.ordered("m1", "m3")
+			h.ordered("m2", "m4")
 
-				for _, key := range []string{"a2", "a3"} {
-					h.equal(key, h.state(key), "none")
-				}
+			for _, key := range []string{"a2", "a3"} {
+				h.equal(key, h.state(key), "none")
+			}
 
-				closed.Store(false)
-				h.check(function, deliveredFor(batch("m3 a1 a", "m5 a2 a", "m7 a3 a"), 2), nil, []string{"m3", "m5", "m7"})
-				h.ordered("m3", "m5", "m7")
-			})
+			closed.Store(false)
+			h.check(function, deliveredFor(batch("m3 a1 a", "m5 a2 a", "m7 a3 a"), 2), nil, []string{"m3", "m5", "m7"})
+			h.ordered("m3", "m5", "m7")
 		})
 	}
 }
@@ -50,19 +47,16 @@ func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range ways[:2] {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Workers = 10
-				event := batch("m1 a0 a", "m2 a1 a", "m3 a2 a")
+		each(t, way.name, everyMode, func(h *harness) {
+			h.opts.Workers = 10
+			event := batch("m1 a0 a", "m2 a1 a", "m3 a2 a")
 
-				for _, record := range event.Records {
-					delete(record.Attributes, "MessageGroupId")
-				}
+			for _, record := range event.Records {
+				delete(record.Attributes, "MessageGroupId")
+			}
 
-				h.check(way.wrap(h, failing(always(), "a1")), event, []string{"m2", "m3"}, []string{"m1", "m2"})
-				h.ordered("m1", "m2")
-			})
+			h.check(way.wrap(h, failingWith(errBank, "a1")), event, []string{"m2", "m3"}, []string{"m1", "m2"})
+			h.ordered("m1", "m2")
 		})
 	}
 }
@@ -135,7 +129,7 @@ func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
 			event.Records[i].Attributes = map[string]string{"MessageGroupId": "tenant"}
 		}
 
-		h.check(wrap(failing(always(), "k1")), event, []string{"m1"}, []string{"m1", "m2", "m3"})
+		h.check(wrap(failingWith(errBank, "k1")), event, []string{"m1"}, []string{"m1", "m2", "m3"})
 	})
 }
 
@@ -147,7 +141,7 @@ func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
 			event.Records[i].EventSourceARN = "arn:aws:sqs:us-east-1:123456789012:other.fifo"
 		}
 
-		h.answeredIn(time.Minute, wrap(failing(always(), "k0")), event, "m0", "m2")
+		h.answeredIn(time.Minute, wrap(failingWith(errBank, "k0")), event, "m0", "m2")
 		h.equal("records", []string{h.state("k1"), h.state("k3")}, []string{"COMPLETED", "COMPLETED"})
 	})
 }
@@ -208,31 +202,28 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 		{"single", idemddb.Options{Single: true}, 1, 0},
 		{"single, 10 workers", idemddb.Options{Single: true}, 10, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &c.opts, func(h *harness) {
-				h.opts.Workers = c.workers
+		each(t, c.name, inBubble(&c.opts), func(h *harness) {
+			h.opts.Workers = c.workers
 
-				var begun, most atomic.Int64
+			var begun, most atomic.Int64
 
-				function := h.handle(func(context.Context, events.SQSMessage) error {
-					if begun.Add(1) == 1 && h.held() > max(c.ahead, c.workers) {
-						t.Errorf("%d claimed when the first handler runs", h.held())
-					}
-
-					time.Sleep(time.Second) // no request is under way any more
-					raise(&most, int64(len(h.db.Items("records")))-begun.Load())
-					time.Sleep(time.Second)
-
-					return nil
-				})
-
-				h.check(function, numbered(100), nil, messageIDs(100))
-
-				if most.Load() > int64(c.ahead) {
-					t.Errorf("%d claimed ahead, want at most %d", most.Load(), c.ahead)
+			function := h.handle(func(context.Context, events.SQSMessage) error {
+				if begun.Add(1) == 1 && h.held() > max(c.ahead, c.workers) {
+					h.Errorf("%d claimed when the first handler runs", h.held())
 				}
+
+				time.Sleep(time.Second) // no request is under way any more
+				raise(&most, int64(len(h.db.Items("records")))-begun.Load())
+				time.Sleep(time.Second)
+
+				return nil
 			})
+
+			h.check(function, numbered(100), nil, messageIDs(100))
+
+			if most.Load() > int64(c.ahead) {
+				h.Errorf("%d claimed ahead, want at most %d", most.Load(), c.ahead)
+			}
 		})
 	}
 }
@@ -242,34 +233,29 @@ func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
 	t.Parallel()
 
 	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				var ends journal
+		each(t, name, everyMode, func(h *harness) {
+			ends := h.outcomes()
+			h.opts.StopAtFailure, h.opts.Optimistic = true, optimistic
+			closed := always()
+			work := failing(closed, "b")
+			function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+				_ = idemddb.Stage(ctx, idemddb.Effects{})
 
-				h.outcomes(&ends)
-				h.opts.StopAtFailure, h.opts.Optimistic = true, optimistic
-				closed := always()
-				work := failing(closed, "b")
-				function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
-					_ = idemddb.Stage(ctx, idemddb.Effects{})
-
-					return work(ctx, m)
-				})
-
-				h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
-				h.sorted("ends", &ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
-				h.logs("outcome=blocked", "Options.StopAtFailure is set")
-
-				for _, key := range []string{"c", "d"} {
-					if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
-						h.Errorf("%s: %s with %s attempts", key, state, h.attempts(key))
-					}
-				}
-
-				closed.Store(false)
-				h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
+				return work(ctx, m)
 			})
+
+			h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
+			h.sorted("ends", ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
+			h.logs("outcome=blocked", "Options.StopAtFailure is set")
+
+			for _, key := range []string{"c", "d"} {
+				if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
+					h.Errorf("%s: %s with %s attempts", key, state, h.attempts(key))
+				}
+			}
+
+			closed.Store(false)
+			h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
 		})
 	}
 }
@@ -287,7 +273,7 @@ func TestAFailureThatTheDeadLetterHookTakesDoesNotStopABatch(t *testing.T) {
 		"a permanent error, without a hook":    {lambdawrap.Permanent(errBank), false, []string{"m1", "m2"}, []string{"m1"}},
 		"a permanent error, and a hook for it": {lambdawrap.Permanent(errBank), true, nil, []string{"m1", "m2"}},
 	} {
-		everyModeOf(t, name, func(h *harness) {
+		each(t, name, everyMode, func(h *harness) {
 			if h.opts.StopAtFailure = true; c.hook {
 				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
 			}
@@ -343,7 +329,7 @@ func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure = true
 
-		h.check(h.handle(failing(always(), "a1")), batch("m1 a1 a", "m2 a2 a", "m3 b1 b"), []string{"m1", "m2"}, []string{"m1", "m3"})
+		h.check(h.handle(failingWith(errBank, "a1")), batch("m1 a1 a", "m2 a2 a", "m3 b1 b"), []string{"m1", "m2"}, []string{"m1", "m3"})
 	})
 }
 

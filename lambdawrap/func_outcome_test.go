@@ -187,23 +187,20 @@ func TestTheOutcomeOfAnInvocationOfFuncThatHasNoEnding(t *testing.T) {
 		"a result that was not kept":      {func(f *funcHarness) { f.opts.NeedResult = true; f.completes(make([]byte, 7<<20)) }, nil, lambdawrap.OutcomeReplayed},
 		"a hook for replays that refuses": {func(f *funcHarness) { f.opts.OnReplay = refuses; f.completes(nil) }, nil, lambdawrap.OutcomeReplayed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				f := newFunc(h)
-				if c.before != nil {
-					c.before(f)
-				}
+		each(t, name, inBubble(nil), func(h *harness) {
+			f := newFunc(h)
+			if c.before != nil {
+				c.before(f)
+			}
 
-				ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-				defer cancel()
+			ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+			defer cancel()
 
-				ctx, counted := lambdawrap.Counting(ctx)
-				_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, c.err })(ctx, order{ID: "o-1"})
+			ctx, counted := lambdawrap.Counting(ctx)
+			_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, c.err })(ctx, order{ID: "o-1"})
 
-				f.equal("fails", err != nil, true)
-				f.equal("outcomes", counted(), []lambdawrap.Outcome{c.want})
-			})
+			f.equal("fails", err != nil, true)
+			f.equal("outcomes", counted(), []lambdawrap.Outcome{c.want})
 		})
 	}
 }

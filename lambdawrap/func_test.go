@@ -75,13 +75,10 @@ func everyFunc(t *testing.T, test func(*funcHarness)) {
 	t.Helper()
 
 	for _, isOptimistic := range []bool{false, true} {
-		t.Run(fmt.Sprint("optimistic ", isOptimistic), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				f := newFunc(h)
-				f.opts.Optimistic = isOptimistic
-				test(f)
-			})
+		each(t, fmt.Sprint("optimistic ", isOptimistic), inBubble(nil), func(h *harness) {
+			f := newFunc(h)
+			f.opts.Optimistic = isOptimistic
+			test(f)
 		})
 	}
 }
@@ -341,11 +338,7 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 
 		defer cancel()
 
-		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			time.Sleep(10 * time.Millisecond)
-
-			return idemddbtest.None
-		})
+		h.slowRequests(10 * time.Millisecond)
 
 		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
 		f.equal("error", errors.Is(err, lambdawrap.ErrNoTime), true)

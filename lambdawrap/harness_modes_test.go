@@ -97,6 +97,29 @@ func bubble(t *testing.T, opts *idemddb.Options, test func(*harness)) {
 	})
 }
 
+// each runs a test as one of several cases, in each way that every stands for.
+func each[T any](t *testing.T, name string, every func(*testing.T, T), test T) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		every(t, test)
+	})
+}
+
+// inBubble is bubble with these options, for each.
+func inBubble(opts *idemddb.Options) func(*testing.T, func(*harness)) {
+	return func(t *testing.T, test func(*harness)) {
+		t.Helper()
+		bubble(t, opts, test)
+	}
+}
+
+// oneHarness runs a test outside of a bubble.
+func oneHarness(t *testing.T, test func(*harness)) {
+	t.Helper()
+	test(newHarness(t, nil))
+}
+
 // errBank is the error of a handler that another delivery can mend.
 var errBank = errors.New("bank closed")
 
@@ -104,12 +127,40 @@ func succeed(context.Context, events.SQSMessage) error { return nil }
 
 // failing returns a handler that fails for these keys while on is true.
 func failing(on *atomic.Bool, keys ...string) lambdawrap.Handler {
-	return func(_ context.Context, m events.SQSMessage) error {
-		if on.Load() && slices.Contains(keys, m.Body) {
-			return errBank
+	fails := failingWith(errBank, keys...)
+
+	return func(ctx context.Context, m events.SQSMessage) error {
+		if on.Load() {
+			return fails(ctx, m)
 		}
 
 		return nil
+	}
+}
+
+// failingWith returns a handler that fails with this error for these keys.
+func failingWith(err error, keys ...string) lambdawrap.Handler {
+	return func(_ context.Context, m events.SQSMessage) error {
+		if slices.Contains(keys, m.Body) {
+			return err
+		}
+
+		return nil
+	}
+}
+
+func failWith(err error) lambdawrap.Handler {
+	return func(context.Context, events.SQSMessage) error { return err }
+}
+
+// keyless is a key function that fails with this error for these bodies, and takes any other as the key.
+func keyless(err error, bodies ...string) lambdawrap.KeyFunc {
+	return func(_ context.Context, m events.SQSMessage) (string, error) {
+		if slices.Contains(bodies, m.Body) {
+			return "", err
+		}
+
+		return m.Body, nil
 	}
 }
 

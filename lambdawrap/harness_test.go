@@ -175,15 +175,15 @@ func (h *harness) noted(work lambdawrap.Handler) lambdawrap.Handler {
 // wholeHandler is a user's handler of whole events.
 type wholeHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// event wraps a handler of whole events with Batch. calls gets one line for each call, with the ids of its messages.
-func (h *harness) event(calls *journal, work wholeHandler) wrapped {
+// event wraps a handler of whole events with Batch. h.runs gets one line for each call, with the ids of its messages.
+func (h *harness) event(work wholeHandler) wrapped {
 	return lambdawrap.Batch(h.store, func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var given []string
 		for _, m := range event.Records {
 			given = append(given, m.MessageId)
 		}
 
-		calls.add(strings.Join(given, " "))
+		h.runs.add(strings.Join(given, " "))
 
 		return work(ctx, event)
 	}, h.opts)
@@ -259,6 +259,27 @@ func (h *harness) logs(texts ...string) {
 			h.Errorf("the log lacks %q: %s", want, h.log)
 		}
 	}
+}
+
+// oneLine demands that the log has one line for each of these messages.
+func (h *harness) oneLine(ids ...string) {
+	h.Helper()
+
+	for _, id := range ids {
+		h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
+	}
+}
+
+// parking sets a dead-letter hook that takes each message, and notes its id.
+func (h *harness) parking() *journal {
+	dead := &journal{}
+	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
+		dead.add(m.MessageId)
+
+		return nil
+	}
+
+	return dead
 }
 
 func (h *harness) equal(what string, got, want any) {

@@ -44,12 +44,14 @@ func (h *harness) within(limit time.Duration, function wrapped, event events.SQS
 	return ids(response), took
 }
 
-// answeredIn is answered with a time limit.
-func (h *harness) answeredIn(limit time.Duration, function wrapped, event events.SQSEvent, failed ...string) {
+// answeredIn is answered with a time limit. It returns how long the answer took.
+func (h *harness) answeredIn(limit time.Duration, function wrapped, event events.SQSEvent, failed ...string) (took time.Duration) {
 	h.Helper()
 
-	got, _ := h.within(limit, function, event)
+	got, took := h.within(limit, function, event)
 	h.equal("failed", got, failed)
+
+	return took
 }
 
 // bothModes runs a test with shared and with single requests, without a limit of attempts.
@@ -65,17 +67,16 @@ func bothModes(t *testing.T, test func(*harness)) {
 }
 
 // claimedAndOptimistic runs a test with a claim, and Optimistic, each in both modes or in every one.
-func claimedAndOptimistic(t *testing.T, modes func(*testing.T, func(*harness)), test func(*harness)) {
-	t.Helper()
+func claimedAndOptimistic(modes func(*testing.T, func(*harness))) func(*testing.T, func(*harness)) {
+	return func(t *testing.T, test func(*harness)) {
+		t.Helper()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			modes(t, func(h *harness) {
+		for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+			each(t, name, modes, func(h *harness) {
 				h.opts.Optimistic = optimistic
 				test(h)
 			})
-		})
+		}
 	}
 }
 

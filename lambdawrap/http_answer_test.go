@@ -190,10 +190,7 @@ func TestHTTPRefusesTrailers(t *testing.T) {
 		"announced":     func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Trailer", "Digest") },
 		"not announced": func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set(http.TrailerPrefix+"Digest", "x") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.work = work
 			w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
 			w.logs("trailers", "level=ERROR")
@@ -212,7 +209,7 @@ type onlyWriter struct {
 // What does not fit into the record is kept beside it.
 func TestHTTPALargeAnswerIsReplayedWhole(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		body := strings.Repeat("b", 500_000)
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: body[:400_000]}}}), nil)
@@ -254,10 +251,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 			http.Header{"Location": {"/1"}, "Link": {big[:8000]}}, 400_800, big[:8000], "body-omitted", "", http.Header{"Location": {"/1"}},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.store = w.open(onlyWriter{w.db, w.db, w.db}, nil)
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				if test.messages > 0 {
@@ -284,7 +278,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(test.want, got.Header); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
+				w.Errorf("headers (-want +got):\n%s", diff)
 			}
 
 			w.runs(1)
@@ -322,7 +316,7 @@ func TestHTTPAnswersThatAreLostAreNotReplayedAsSuccess(t *testing.T) {
 	for name, results := range map[string]lostResults{"refused": {errors.New("no bucket")}, "lost": {nil}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bothWebs(t, &idemddb.Options{Results: results}, func(w *web) {
+			bothWebsWith(t, &idemddb.Options{Results: results}, func(w *web) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
 					rw.WriteHeader(http.StatusPaymentRequired)

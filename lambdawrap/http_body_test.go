@@ -13,7 +13,7 @@ import (
 )
 
 // form returns a change of a request that gives it a form with a file.
-func form(t *testing.T, file string) func(*http.Request) {
+func form(t testing.TB, file string) func(*http.Request) {
 	t.Helper()
 
 	return func(r *http.Request) {
@@ -87,10 +87,7 @@ func TestHTTPWhateverCallerDoesToTheBodyTheHandlerGetsItAndItIsCompared(t *testi
 	t.Parallel()
 
 	for name, caller := range callerWays() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Caller = caller
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
@@ -99,9 +96,9 @@ func TestHTTPWhateverCallerDoesToTheBodyTheHandlerGetsItAndItIsCompared(t *testi
 				created(rw, r)
 			}
 
-			w.answered(w.post("k", "", form(t, "file A")), http.StatusCreated, "false", `{"id":"p-1"}`)
-			w.answered(w.post("k", "", form(t, "file A")), http.StatusCreated, "true", `{"id":"p-1"}`)
-			w.refused(w.post("k", "", form(t, "file B")), http.StatusUnprocessableEntity, "key-reused")
+			w.answered(w.post("k", "", form(w, "file A")), http.StatusCreated, "false", `{"id":"p-1"}`)
+			w.answered(w.post("k", "", form(w, "file A")), http.StatusCreated, "true", `{"id":"p-1"}`)
+			w.refused(w.post("k", "", form(w, "file B")), http.StatusUnprocessableEntity, "key-reused")
 			w.runs(1)
 		})
 	}
@@ -111,19 +108,16 @@ func TestHTTPMaxBodyHoldsForWhatCallerReads(t *testing.T) {
 	t.Parallel()
 
 	for name, caller := range callerWays() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.MaxBody = 1000
 			w.opts.Caller = caller
 
-			long := form(t, strings.Repeat("f", 1000))
+			long := form(w, strings.Repeat("f", 1000))
 			unannounced := func(r *http.Request) { r.ContentLength = -1 }
 
 			w.refused(w.post("k", "", long, unannounced), http.StatusRequestEntityTooLarge, "body-too-large")
 			w.refused(w.post("k", "", long), http.StatusRequestEntityTooLarge, "body-too-large")
-			w.answered(w.post("k", "", form(t, "file A")), http.StatusCreated, "false", `{"id":"p-1"}`)
+			w.answered(w.post("k", "", form(w, "file A")), http.StatusCreated, "false", `{"id":"p-1"}`)
 			w.runs(1)
 		})
 	}
@@ -147,11 +141,8 @@ func TestHTTPABodyThatMiddlewareInFrontHasReadIsAMistakeOfTheServer(t *testing.T
 		},
 		"it parses a form of files": func(r *http.Request) error { return r.ParseMultipartForm(1 << 20) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
-			r := request("k", "", form(t, "file A"))
+		each(t, name, oneWeb, func(w *web) {
+			r := request("k", "", form(w, "file A"))
 			w.equal("error", front(r), nil)
 			w.refused(w.send(r), http.StatusInternalServerError, "server-error")
 			w.logs("level=ERROR", "must put it back")
@@ -197,10 +188,7 @@ func TestHTTPServerAReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
 		"the handler says that it is not":     func(h http.Header) { h.Set("Transfer-Encoding", "identity") },
 		"a length that is wrong":              func(h http.Header) { h.Set("Content-Length", "1") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.work = func(rw http.ResponseWriter, _ *http.Request) {
 				set(rw.Header())
 				_, _ = io.WriteString(rw, "4\r\n{}{}\r\n0\r\n\r\n")
@@ -211,7 +199,7 @@ func TestHTTPServerAReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
 			for _, replayed := range []string{"false", "true"} {
 				got, err := w.roundTrip(request("k", "{}"))
 				if err != nil {
-					t.Fatal(err)
+					w.Fatal(err)
 				}
 
 				w.answered(got, http.StatusOK, replayed, "4\r\n{}{}\r\n0\r\n\r\n")
@@ -271,10 +259,7 @@ func TestHTTPAnotherFormUnderAKeyIsRefusedAlsoIfItWasReadBefore(t *testing.T) {
 			return func(*http.Request) {}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.work = func(rw http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(rw, r.FormValue("amount")) }
 			outer := parse(w)
 			post := func(form string) *http.Response {

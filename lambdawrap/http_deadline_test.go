@@ -19,7 +19,7 @@ func slow(rw http.ResponseWriter, r *http.Request) {
 // is written down all the same.
 func TestHTTPAnAnswerAfterTheDeadlineOfAServerIsWrittenDown(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.work = slow
 		w.answered(w.post("k", "{}", deadline(5*time.Second)), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.equal("state", w.recordState("k"), "COMPLETED")

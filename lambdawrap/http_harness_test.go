@@ -71,16 +71,33 @@ func webBubble(t *testing.T, opts *idemddb.Options, test func(*web)) {
 	synctest.Test(t, func(t *testing.T) { test(newWeb(t, opts)) })
 }
 
+// inWebBubble is webBubble with these options, for each.
+func inWebBubble(opts *idemddb.Options) func(*testing.T, func(*web)) {
+	return func(t *testing.T, test func(*web)) {
+		t.Helper()
+		webBubble(t, opts, test)
+	}
+}
+
+// oneWeb runs a test outside of a bubble.
+func oneWeb(t *testing.T, test func(*web)) {
+	t.Helper()
+	test(newWeb(t, nil))
+}
+
 // bothWebs runs a test with a claim, and Optimistic. The handler's work must stage something.
-func bothWebs(t *testing.T, opts *idemddb.Options, test func(*web)) {
+func bothWebs(t *testing.T, test func(*web)) {
+	t.Helper()
+	bothWebsWith(t, nil, test)
+}
+
+func bothWebsWith(t *testing.T, opts *idemddb.Options, test func(*web)) {
 	t.Helper()
 
 	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			webBubble(t, opts, func(w *web) {
-				w.opts.Optimistic = optimistic
-				test(w)
-			})
+		each(t, name, inWebBubble(opts), func(w *web) {
+			w.opts.Optimistic = optimistic
+			test(w)
 		})
 	}
 }

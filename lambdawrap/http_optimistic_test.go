@@ -129,10 +129,7 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 		"it stages nothing":                    created,
 		"the condition of its item is refused": stagingHandler(nil),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Optimistic = true
 			w.work = stagingHandler(nil)
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
@@ -153,10 +150,7 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 		"it ends its routine": goexit,
 		"it aborts":           func() { panic(http.ErrAbortHandler) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Optimistic = true
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				if w.ran.Load() > 1 {
@@ -169,7 +163,7 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 			for _, replayed := range []string{"false", "true"} {
 				got, err := w.roundTrip(request("k", "{}"))
 				if err != nil {
-					t.Fatal(err)
+					w.Fatal(err)
 				}
 
 				w.answered(got, http.StatusCreated, replayed, `{"id":"p-1"}`)
@@ -180,7 +174,7 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 
 			got, err := w.roundTrip(request("k", "{}"))
 			if err != nil {
-				t.Fatal(err)
+				w.Fatal(err)
 			}
 
 			w.refused(got, http.StatusInternalServerError, "server-error")

@@ -38,10 +38,7 @@ func TestHTTPKeyIsOneHeaderOfVisibleCharacters(t *testing.T) {
 		"a control character":       {[]string{"k\x7f"}, "key-invalid"},
 		"other letters than ASCII":  {[]string{"schlüssel"}, "key-invalid"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Required = true
 			got := w.post("", "{}", func(r *http.Request) { r.Header["Idempotency-Key"] = test.values })
 			key, err := lambdawrap.HTTPKey("c-1", &http.Request{Header: http.Header{"Idempotency-Key": test.values}})
@@ -169,10 +166,7 @@ func TestHTTPWithoutACallerStoresNothing(t *testing.T) {
 		"an error":      func(*http.Request) (string, error) { return "c-1", errors.New("the token is over") },
 		"no valid text": func(*http.Request) (string, error) { return "c\xff", nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Caller = caller
 			w.refused(w.post("k", "{}"), http.StatusUnauthorized, "caller-unknown")
 			w.refused(w.post("", "{}"), http.StatusUnauthorized, "caller-unknown")
@@ -217,10 +211,7 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 		"two hosts that are one, and ports": {host("ONE.example.com:443"), host("two.example.com:80"), true},
 		"a host beside two that are one":    {host("one.example.com"), host("three.example.com"), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.opts.Hosts = []string{"one.example.com", "Two.example.com:443"}
 			w.answered(w.post("k", "{}", test.first), http.StatusCreated, "false", `{"id":"p-1"}`)
 
@@ -261,10 +252,7 @@ func TestHTTPHandlersReadTheBodyThatWasSent(t *testing.T) {
 	binary := string(bytes.Repeat([]byte{0, 0xff, '\n'}, 1000))
 
 	for name, body := range map[string]string{"none": "", "binary": binary, "as long as it may be": strings.Repeat("b", 1<<20)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				got, err := io.ReadAll(r.Body)
 				w.equal("error", err, nil)

@@ -47,56 +47,53 @@ func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
 		"the other is as quick":   {1999 * time.Millisecond, time.Minute, 1999 * time.Millisecond},
 		"the deadline is too far": {10 * time.Second, 24 * time.Hour, 2 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.opts.Wait = test.wait
-				begun := time.Now()
-				first := make(chan struct{})
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					close(first)
-					time.Sleep(2 * time.Second)
-					created(rw, r)
-				}
+		each(t, name, inWebBubble(nil), func(w *web) {
+			w.opts.Wait = test.wait
+			begun := time.Now()
+			first := make(chan struct{})
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				close(first)
+				time.Sleep(2 * time.Second)
+				created(rw, r)
+			}
 
-				done := make(chan struct{})
+			done := make(chan struct{})
 
-				go func() {
-					defer close(done)
-					w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-				}()
+			go func() {
+				defer close(done)
+				w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+			}()
 
-				<-first
+			<-first
 
-				change := header("A", "1")
-				if test.limit > 0 {
-					change = deadline(test.limit)
-				}
+			change := header("A", "1")
+			if test.limit > 0 {
+				change = deadline(test.limit)
+			}
 
-				got := w.post("k", "{}", change)
-				took := time.Since(begun)
+			got := w.post("k", "{}", change)
+			took := time.Since(begun)
 
-				if test.want < 2*time.Second {
-					w.refused(got, http.StatusConflict, "key-in-progress")
-					w.equal("Retry-After", got.Header.Get("Retry-After") > "2", true)
-				} else {
-					w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
-				}
+			if test.want < 2*time.Second {
+				w.refused(got, http.StatusConflict, "key-in-progress")
+				w.equal("Retry-After", got.Header.Get("Retry-After") > "2", true)
+			} else {
+				w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
+			}
 
-				if took < test.want || took > test.want+time.Second {
-					w.Errorf("it took %v, want %v", took, test.want)
-				}
+			if took < test.want || took > test.want+time.Second {
+				w.Errorf("it took %v, want %v", took, test.want)
+			}
 
-				<-done
-				w.runs(1)
-			})
+			<-done
+			w.runs(1)
 		})
 	}
 }
 
 func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		for _, value := range []any{errBank, http.ErrAbortHandler, "text"} {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				stagingHandler(nil)(rw, r)
@@ -156,27 +153,24 @@ func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
 		"when the answer does not fit": {strings.Repeat("b", 6_500_000), 0, "COMPLETED"},
 		"at a takeover":                {"", time.Minute, "INPROGRESS released"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.work = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, test.body) }
-				w.opts.Logger = slog.New(panickingLog{w.opts.Logger.Handler()})
+		each(t, name, inWebBubble(nil), func(w *web) {
+			w.work = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, test.body) }
+			w.opts.Logger = slog.New(panickingLog{w.opts.Logger.Handler()})
 
-				if test.since > 0 {
-					w.elsewhere("k")
-					time.Sleep(test.since)
-				}
+			if test.since > 0 {
+				w.elsewhere("k")
+				time.Sleep(test.since)
+			}
 
-				w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
-				w.equal("state", w.recordState("k"), test.state)
-			})
+			w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
+			w.equal("state", w.recordState("k"), test.state)
 		})
 	}
 }
 
 func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		ctx, leave := context.WithCancel(w.Context())
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			leave()
@@ -206,32 +200,29 @@ func TestHTTPTheHandlersContextEndsBeforeTheDeadlineAndItsAnswerCounts(t *testin
 		"a time-out":             {lambdawrap.HTTPOptions{Timeout: 2 * time.Second}, 10 * time.Second, 2 * time.Second},
 		"no deadline":            {lambdawrap.HTTPOptions{Timeout: 2 * time.Second, Reserve: time.Minute}, 0, 2 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bothWebs(t, nil, func(w *web) {
-				w.opts.Reserve, w.opts.Timeout = test.opts.Reserve, test.opts.Timeout
-				begun := time.Now()
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					<-r.Context().Done()
-					w.equal("the context ends after", time.Since(begun), test.want)
-					stagingHandler(nil)(rw, r)
-				}
+		each(t, name, bothWebs, func(w *web) {
+			w.opts.Reserve, w.opts.Timeout = test.opts.Reserve, test.opts.Timeout
+			begun := time.Now()
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+				w.equal("the context ends after", time.Since(begun), test.want)
+				stagingHandler(nil)(rw, r)
+			}
 
-				change := header("A", "1")
-				if test.limit > 0 {
-					change = deadline(test.limit)
-				}
+			change := header("A", "1")
+			if test.limit > 0 {
+				change = deadline(test.limit)
+			}
 
-				w.answered(w.post("k", "{}", change), http.StatusCreated, "false", `{"id":"p-1"}`)
-				w.equal("state", w.recordState("k"), "COMPLETED")
-			})
+			w.answered(w.post("k", "{}", change), http.StatusCreated, "false", `{"id":"p-1"}`)
+			w.equal("state", w.recordState("k"), "COMPLETED")
 		})
 	}
 }
 
 func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		got := w.post("k", "{}", deadline(999*time.Millisecond))
 		w.equal("Retry-After", got.Header.Get("Retry-After"), "1")
 		w.refused(got, http.StatusServiceUnavailable, "unavailable")
@@ -310,25 +301,22 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests(t *testing.T) 
 		"more than the rest of the lease": {[]time.Duration{time.Minute}, "33"},
 		"an old one does not count":       {append([]time.Duration{10 * time.Second}, make([]time.Duration, 16)...), "1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				h := w.handler()
+		each(t, name, inWebBubble(nil), func(w *web) {
+			h := w.handler()
 
-				for i, took := range test.took {
-					w.work = func(rw http.ResponseWriter, r *http.Request) {
-						time.Sleep(took)
-						created(rw, r)
-					}
-					w.answered(answerOf(h, request(fmt.Sprint("other-", i), "{}")), http.StatusCreated, "false", `{"id":"p-1"}`)
+			for i, took := range test.took {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					time.Sleep(took)
+					created(rw, r)
 				}
+				w.answered(answerOf(h, request(fmt.Sprint("other-", i), "{}")), http.StatusCreated, "false", `{"id":"p-1"}`)
+			}
 
-				w.elsewhere("k")
+			w.elsewhere("k")
 
-				got := answerOf(h, request("k", "{}"))
-				w.equal("Retry-After", got.Header.Get("Retry-After"), test.retryAfter)
-				w.refused(got, http.StatusConflict, "key-in-progress")
-			})
+			got := answerOf(h, request("k", "{}"))
+			w.equal("Retry-After", got.Header.Get("Retry-After"), test.retryAfter)
+			w.refused(got, http.StatusConflict, "key-in-progress")
 		})
 	}
 }
@@ -345,19 +333,17 @@ func TestHTTPTellsAClientAfterFiveSecondsThatDynamoDBIsAway(t *testing.T) {
 		"a deadline in a minute":    {deadline(time.Minute), 5 * time.Second},
 		"a deadline in two seconds": {deadline(2 * time.Second), 1750 * time.Millisecond}, // a quarter of the reserve is left for the answer
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWebs(t, nil, func(w *web) {
-				w.work = stagingHandler(nil)
-				w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+		each(t, name, bothWebs, func(w *web) {
+			w.work = stagingHandler(nil)
+			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 
-				begun := time.Now()
+			begun := time.Now()
 
-				w.refused(w.post("k", "{}", test.change), http.StatusServiceUnavailable, "unavailable")
+			w.refused(w.post("k", "{}", test.change), http.StatusServiceUnavailable, "unavailable")
 
-				if took := time.Since(begun); took > test.most {
-					w.Errorf("the answer came after %v, want %v", took, test.most)
-				}
-			})
+			if took := time.Since(begun); took > test.most {
+				w.Errorf("the answer came after %v, want %v", took, test.most)
+			}
 		})
 	}
 }

@@ -169,7 +169,7 @@ func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
 }
 
 // invokeURL sends a request through the adapter of aws-lambda-go for function URLs.
-func invokeURL(t *testing.T, handler http.Handler, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, string) {
+func invokeURL(t testing.TB, handler http.Handler, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, string) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // an invocation has a deadline, too
@@ -266,10 +266,7 @@ func TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat(t *tes
 		"a panic after an informational one": {true, "text"},
 		"an abort":                           {false, http.ErrAbortHandler},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
+		each(t, name, oneWeb, func(w *web) {
 			w.work = func(rw http.ResponseWriter, _ *http.Request) {
 				if test.informs {
 					rw.WriteHeader(http.StatusEarlyHints)
@@ -286,7 +283,7 @@ func TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat(t *tes
 			}
 
 			if err != nil {
-				t.Fatal(err)
+				w.Fatal(err)
 			}
 			defer got.Body.Close()
 

@@ -56,26 +56,23 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 		},
 		"the other failed for good": {func(w *web, c *idemddb.Claim) error { return c.Fail(w.Context(), errBank) }, created, 503, "", "", "unavailable"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, &idemddb.Options{Now: behind()}, func(w *web) {
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					test.work(rw, r)
+		each(t, name, inWebBubble(&idemddb.Options{Now: behind()}), func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				test.work(rw, r)
 
-					claim := w.elsewhere("k") // the clock of this worker says that the lease is over
-					w.equal("the other", test.settle(w, claim), nil)
-				}
+				claim := w.elsewhere("k") // the clock of this worker says that the lease is over
+				w.equal("the other", test.settle(w, claim), nil)
+			}
 
-				got := w.post("k", "{}")
-				if test.refuse != "" {
-					w.refused(got, test.status, test.refuse)
-				} else {
-					w.answered(got, test.status, test.replayed, test.body)
-				}
+			got := w.post("k", "{}")
+			if test.refuse != "" {
+				w.refused(got, test.status, test.refuse)
+			} else {
+				w.answered(got, test.status, test.replayed, test.body)
+			}
 
-				w.equal("entries", len(w.db.Items("ledger")), 0)
-				w.logs("outcome=fenced")
-			})
+			w.equal("entries", len(w.db.Items("ledger")), 0)
+			w.logs("outcome=fenced")
 		})
 	}
 }
@@ -101,27 +98,24 @@ func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
 		"deleted, nothing staged: the success is the proof":  {deleted, created, 201, "none"},
 		"deleted, staged: nothing was written":               {deleted, stagingHandler(nil), 503, "none"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, &idemddb.Options{Now: behind()}, func(w *web) {
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					test.work(rw, r)
-					test.meanwhile(w)
-				}
+		each(t, name, inWebBubble(&idemddb.Options{Now: behind()}), func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				test.work(rw, r)
+				test.meanwhile(w)
+			}
 
-				w.equal("status", w.post("k", "{}").StatusCode, test.status)
-				w.equal("entries", len(w.db.Items("ledger")), 0)
-				w.equal("state", w.recordState("k"), test.state)
+			w.equal("status", w.post("k", "{}").StatusCode, test.status)
+			w.equal("entries", len(w.db.Items("ledger")), 0)
+			w.equal("state", w.recordState("k"), test.state)
 
-				if test.state == "none" {
-					w.logs("outcome=fenced", "level=ERROR")
+			if test.state == "none" {
+				w.logs("outcome=fenced", "level=ERROR")
 
-					return
-				}
+				return
+			}
 
-				w.refused(w.post("k", "{}"), http.StatusUnprocessableEntity, "key-failed")
-				w.runs(1)
-			})
+			w.refused(w.post("k", "{}"), http.StatusUnprocessableEntity, "key-failed")
+			w.runs(1)
 		})
 	}
 }
@@ -131,7 +125,7 @@ func behind() func() time.Time { return func() time.Time { return time.Now().Add
 
 func TestHTTPAKeyIsNewAfterItsRetention(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, &idemddb.Options{Retention: 2 * time.Hour}, func(w *web) {
+	bothWebsWith(t, &idemddb.Options{Retention: 2 * time.Hour}, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
 			created(rw, r)
@@ -161,17 +155,15 @@ func TestHTTPARefusedConditionIsAConflictOrFinal(t *testing.T) {
 		"permanent":      {func(e *idemddb.EffectError) error { return lambdawrap.Permanent(errors.Join(errBank, e)) }, 422, "key-failed", "FAILED"},
 		"said to be nil": {func(*idemddb.EffectError) error { return nil }, 409, "condition-failed", "INPROGRESS released"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWebs(t, nil, func(w *web) {
-				w.book("p-1")
+		each(t, name, bothWebs, func(w *web) {
+			w.book("p-1")
 
-				w.work = stagingHandler(test.refused)
-				got := w.post("k", "{}")
-				w.equal("Set", got.Header.Get("Location"), "")
-				w.refused(got, test.status, test.problem)
-				w.equal("state", w.recordState("k"), test.state)
-				w.refused(w.post("k", "{}"), test.status, test.problem)
-			})
+			w.work = stagingHandler(test.refused)
+			got := w.post("k", "{}")
+			w.equal("Set", got.Header.Get("Location"), "")
+			w.refused(got, test.status, test.problem)
+			w.equal("state", w.recordState("k"), test.state)
+			w.refused(w.post("k", "{}"), test.status, test.problem)
 		})
 	}
 }
@@ -186,24 +178,22 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 		"a wrong expression": func(p *types.Put) { p.ConditionExpression = aws.String("attribute_not_exists(") },
 		"a wrong key":        func(p *types.Put) { p.Item["pk"] = &types.AttributeValueMemberN{Value: "1"} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWebs(t, nil, func(w *web) {
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					item := entry("p-1")
-					if change != nil {
-						change(item.Put)
-					} else {
-						w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.AccessDenied))
-					}
-
-					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}}), nil)
-					created(rw, r)
+		each(t, name, bothWebs, func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				item := entry("p-1")
+				if change != nil {
+					change(item.Put)
+				} else {
+					w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.AccessDenied))
 				}
 
-				w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
-				w.logs("outcome=released", "level=ERROR")
-				w.equal("state", w.recordState("k"), "INPROGRESS released")
-			})
+				w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}}), nil)
+				created(rw, r)
+			}
+
+			w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+			w.logs("outcome=released", "level=ERROR")
+			w.equal("state", w.recordState("k"), "INPROGRESS released")
 		})
 	}
 }
@@ -212,7 +202,7 @@ func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.
 	t.Parallel()
 
 	for status, want := range map[int]int{201: 500, 400: 400, 422: 422, 500: 500} {
-		bothWebs(t, nil, func(w *web) {
+		bothWebs(t, func(w *web) {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
 				w.equal("Stage refuses it", errors.Is(err, idemddb.ErrBadEffects), true)
@@ -235,17 +225,14 @@ func TestHTTPWhenDynamoDBIsAwayNothingRunsUnguarded(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.LostRequest, idemddbtest.AccessDenied} {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+		each(t, string(fault), inWebBubble(nil), func(w *web) {
+			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
 
-				got := w.post("k", "{}", deadline(20*time.Second))
-				w.equal("Retry-After", got.Header.Get("Retry-After"), "1")
-				w.refused(got, http.StatusServiceUnavailable, "unavailable")
-				w.runs(0)
-				w.logs("outcome=unanswered")
-			})
+			got := w.post("k", "{}", deadline(20*time.Second))
+			w.equal("Retry-After", got.Header.Get("Retry-After"), "1")
+			w.refused(got, http.StatusServiceUnavailable, "unavailable")
+			w.runs(0)
+			w.logs("outcome=unanswered")
 		})
 	}
 }
@@ -263,28 +250,25 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 		"staged":             {stagingHandler(nil), false, 503, "uncommitted"},
 		"staged, optimistic": {stagingHandler(nil), true, 503, "uncommitted"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.opts.Optimistic = test.optimistic
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
-					test.work(rw, r)
-				}
+		each(t, name, inWebBubble(nil), func(w *web) {
+			w.opts.Optimistic = test.optimistic
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+				test.work(rw, r)
+			}
 
-				begun := time.Now()
-				got := w.post("k", "{}", deadline(10*time.Second))
-				w.equal("status", got.StatusCode, test.status)
-				w.equal("within the time", time.Since(begun) < 10*time.Second, true)
-				w.logs("outcome=" + test.outcome)
+			begun := time.Now()
+			got := w.post("k", "{}", deadline(10*time.Second))
+			w.equal("status", got.StatusCode, test.status)
+			w.equal("within the time", time.Since(begun) < 10*time.Second, true)
+			w.logs("outcome=" + test.outcome)
 
-				// The record decides: the next request runs the handler, and what it stages is written once.
-				w.db.Intercept(nil)
-				time.Sleep(time.Minute)
+			// The record decides: the next request runs the handler, and what it stages is written once.
+			w.db.Intercept(nil)
+			time.Sleep(time.Minute)
 
-				w.work = test.work
-				w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-			})
+			w.work = test.work
+			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		})
 	}
 }
@@ -292,7 +276,7 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 // A transaction that arrives after its sender gave up is what the next request finds.
 func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			faults := 0
 
@@ -335,29 +319,27 @@ func TestHTTPARefusedConditionWhoseSettlementIsNotKnownIsNoVerdict(t *testing.T)
 	for name, refused := range map[string]func(*idemddb.EffectError) error{
 		"permanent": func(e *idemddb.EffectError) error { return lambdawrap.Permanent(e) }, "not permanent": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWebs(t, nil, func(w *web) {
-				w.book("p-1")
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					w.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-						if r.Operation == "UpdateItem" {
-							return idemddbtest.LostRequest
-						}
+		each(t, name, bothWebs, func(w *web) {
+			w.book("p-1")
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				w.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if r.Operation == "UpdateItem" {
+						return idemddbtest.LostRequest
+					}
 
-						return idemddbtest.None
-					})
-					stagingHandler(refused)(rw, r)
-				}
+					return idemddbtest.None
+				})
+				stagingHandler(refused)(rw, r)
+			}
 
-				w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
-			})
+			w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
 		})
 	}
 }
 
 func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.put(recordKey(`#["c-1","k"]`))
 		w.work = stagingHandler(nil)
 		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
@@ -367,7 +349,7 @@ func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 
 func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, &broken, func(w *web) {
+	bothWebsWith(t, &broken, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", announce(r.Context(), events.SQSMessage{}), nil)
 			created(rw, r)

@@ -21,27 +21,24 @@ func TestAnEffectThatTheSDKDoesNotSendFailsItsOwnMessage(t *testing.T) {
 		"an update of nothing": {Update: &types.Update{TableName: new("counts"), Key: recordKey("a")}},
 		"a check of nothing":   {ConditionCheck: &types.ConditionCheck{TableName: new("counts"), Key: recordKey("a")}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			claimedAndOptimistic(t, bothModes, func(h *harness) {
-				h.store = h.open(h.db.Client(), nil)
+		each(t, name, claimedAndOptimistic(bothModes), func(h *harness) {
+			h.store = h.open(h.db.Client(), nil)
 
-				function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
-					if m.Body != "k1" {
-						return counting(ctx, m)
-					}
+			function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+				if m.Body != "k1" {
+					return counting(ctx, m)
+				}
 
-					err := idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{effect}})
-					if !errors.Is(err, idemddb.ErrBadEffects) {
-						h.Errorf("got %v, want ErrBadEffects", err)
-					}
+				err := idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{effect}})
+				if !errors.Is(err, idemddb.ErrBadEffects) {
+					h.Errorf("got %v, want ErrBadEffects", err)
+				}
 
-					return err
-				})
-
-				h.answeredIn(10*time.Second, function, numbered(3), "m1")
-				h.equal("committed", h.counted("k0")+h.counted("k2"), "11")
+				return err
 			})
+
+			h.answeredIn(10*time.Second, function, numbered(3), "m1")
+			h.equal("committed", h.counted("k0")+h.counted("k2"), "11")
 		})
 	}
 }

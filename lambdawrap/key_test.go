@@ -297,13 +297,7 @@ func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
 
 		return nil
 	}
-	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-		if m.Body == "k0" {
-			return "", closed{errBank}
-		}
-
-		return m.Body, nil
-	}
+	h.opts.Key = keyless(closed{errBank}, "k0")
 
 	h.check(h.handle(failWith(closed{errBank})), numbered(3), nil, []string{"m1", "m2"})
 	h.logs("outcome=no_key") // it has no record that says failed

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -39,10 +38,13 @@ func (h *harness) slowKeys(takes time.Duration, bodies ...string) (most *atomic.
 }
 
 // outcomes sets a hook that notes the outcome of each message.
-func (h *harness) outcomes(ends *journal) {
+func (h *harness) outcomes() *journal {
+	ends := &journal{}
 	h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, o lambdawrap.Outcome) {
 		ends.add(m.MessageId + " " + string(o))
 	}
+
+	return ends
 }
 
 // keyWays are all wrappers whose key functions run side by side.
@@ -85,8 +87,7 @@ func TestSlowKeyFunctionsRunSideBySideAndTheAnswerIsSentInTime(t *testing.T) {
 		h.opts.Workers = 10
 		most := h.slowKeys(400 * time.Millisecond)
 
-		failed, took := h.within(3*time.Second, wrap(succeed), groups(10))
-		h.equal("failed", failed, []string(nil))
+		took := h.answeredIn(3*time.Second, wrap(succeed), groups(10))
 		h.equal("took less than half a second", took < 500*time.Millisecond, true)
 		h.equal("at a time", most.Load(), int64(10))
 	})
@@ -96,32 +97,27 @@ func TestWhatHasNoKeyInTimeIsNoTime(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range keyWays[:3] { // a stream reports the lowest number only
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				var ends journal
+		each(t, way.name, everyMode, func(h *harness) {
+			ends := h.outcomes()
+			most := h.slowKeys(400 * time.Millisecond)
 
-				h.outcomes(&ends)
-				most := h.slowKeys(400 * time.Millisecond)
+			failed, took := h.within(3*time.Second, way.wrap(h, succeed), numbered(10))
 
-				failed, took := h.within(3*time.Second, way.wrap(h, succeed), numbered(10))
+			if way.name != "Batch" { // where half of the time for keys is less than what one takes
+				h.equal("at a time", most.Load(), int64(1))
+			}
 
-				if way.name != "Batch" { // where half of the time for keys is less than what one takes
-					h.equal("at a time", most.Load(), int64(1))
-				}
+			h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+			h.equal("some are done, and the rest is not", len(failed) > 0 && len(failed) < 10, true)
+			h.logs("outcome=no_time")
 
-				h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
-				h.equal("some are done, and the rest is not", len(failed) > 0 && len(failed) < 10, true)
-				h.logs("outcome=no_time")
+			for _, end := range ends.all() {
+				id, outcome, _ := strings.Cut(end, " ")
+				h.equal("failed "+id, slices.Contains(failed, id), outcome == "no_time")
+			}
 
-				for _, end := range ends.all() {
-					id, outcome, _ := strings.Cut(end, " ")
-					h.equal("failed "+id, slices.Contains(failed, id), outcome == "no_time")
-				}
-
-				h.equal("ends", len(ends.all()), 10)
-				h.equal("records", len(h.db.Items("records")), 10-len(failed))
-			})
+			h.equal("ends", len(ends.all()), 10)
+			h.equal("records", len(h.db.Items("records")), 10-len(failed))
 		})
 	}
 }
@@ -130,26 +126,20 @@ func TestAKeyFunctionThatHangsCostsItsOwnMessage(t *testing.T) {
 	t.Parallel()
 
 	for _, workers := range []int{1, 4} {
-		t.Run(fmt.Sprint(workers), func(t *testing.T) {
-			t.Parallel()
-			everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.opts.Workers = workers
-				h.slowKeys(6*time.Second, "k1")
+		each(t, fmt.Sprint(workers), everyKeyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.opts.Workers = workers
+			h.slowKeys(6*time.Second, "k1")
 
-				var ends journal
+			ends := h.outcomes()
 
-				h.outcomes(&ends)
+			took := h.answeredIn(3*time.Second, wrap(succeed), groups(5), "101")
+			h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+			h.ran("100", "102", "103", "104")
+			h.equal("outcome", slices.Contains(ends.all(), "101 no_time"), true)
 
-				failed, took := h.within(3*time.Second, wrap(succeed), groups(5))
-				h.equal("failed", failed, []string{"101"})
-				h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
-				h.ran("100", "102", "103", "104")
-				h.equal("outcome", slices.Contains(ends.all(), "101 no_time"), true)
-
-				time.Sleep(10 * time.Second) // the late answer of the key function
-				h.equal("its record", h.state("k1"), "none")
-				h.equal("ends", len(ends.all()), 5)
-			})
+			time.Sleep(10 * time.Second) // the late answer of the key function
+			h.equal("its record", h.state("k1"), "none")
+			h.equal("ends", len(ends.all()), 5)
 		})
 	}
 }
@@ -160,11 +150,7 @@ func TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.opts.Workers = 2
 		h.slowKeys(6*time.Second, "k1")
-		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			time.Sleep(200 * time.Millisecond)
-
-			return idemddbtest.None
-		})
+		h.slowRequests(200 * time.Millisecond)
 
 		h.answeredIn(3*time.Second, h.whole(succeed), numbered(3), "m1")
 		h.ran("m0", "m2")
@@ -189,10 +175,8 @@ func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 			t.Parallel()
 
 			for _, way := range []way{keyWays[0], keyWays[1]} {
-				everyModeOf(t, way.name, func(h *harness) {
-					var ends journal
-
-					h.outcomes(&ends)
+				each(t, way.name, everyMode, func(h *harness) {
+					ends := h.outcomes()
 					h.opts.Workers = 4
 					h.slowKeys(c.lookup, "k,slow")
 
@@ -205,7 +189,7 @@ func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 						return find(ctx, m)
 					}
 
-					failed, _ := h.within(time.Minute, way.wrap(h, func(context.Context, events.SQSMessage) error {
+					h.answeredIn(time.Minute, way.wrap(h, func(context.Context, events.SQSMessage) error {
 						time.Sleep(c.work)
 
 						if c.fails {
@@ -213,42 +197,31 @@ func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 						}
 
 						return nil
-					}), batch("m1 k,slow", "m2 k", "m3 k"))
-					h.equal("failed", failed, c.failed)
+					}), batch("m1 k,slow", "m2 k", "m3 k"), c.failed...)
 					h.ran("m2")
-					h.sorted("ends", &ends, c.outcomes...)
+					h.sorted("ends", ends, c.outcomes...)
 				})
 			}
 		})
 	}
 }
 
-// everyModeOf is everyMode for one of several ways in one test.
-func everyModeOf(t *testing.T, way string, test func(*harness)) {
-	t.Helper()
-	t.Run(way, func(t *testing.T) {
-		t.Parallel()
-		everyMode(t, test)
-	})
-}
-
 func TestOfAFIFOGroupTheKeysAreFoundSideBySideAndTheOrderHolds(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range []way{keyWays[0], keyWays[2], keyWays[3], keyWays[4]} {
-		everyModeOf(t, way.name, func(h *harness) {
+		each(t, way.name, everyMode, func(h *harness) {
 			h.opts.Workers = 4
 			h.slowKeys(time.Second, "a1", "b2")
 
 			begun := time.Now()
-			failed, took := h.within(time.Minute, way.wrap(h, func(_ context.Context, m events.SQSMessage) error {
+			took := h.answeredIn(time.Minute, way.wrap(h, func(_ context.Context, m events.SQSMessage) error {
 				if m.Body == "b1" && way.name != "Batch" && time.Since(begun) > 100*time.Millisecond {
 					h.Errorf("b1 began after %v", time.Since(begun))
 				}
 
 				return nil
 			}), batch("1 a1 a", "2 b1 b", "3 a2 a", "4 b2 b", "5 a3 a"))
-			h.equal("failed", failed, []string(nil))
 			h.equal("side by side", took < 2*time.Second, true)
 			h.ordered("1", "3", "5")
 			h.ordered("2", "4")
@@ -260,25 +233,21 @@ func TestAHangingKeyFunctionBlocksItsFIFOGroupAndNoOther(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range keyWays[:3] {
-		everyModeOf(t, way.name, func(h *harness) {
-			var ends journal
-
-			h.outcomes(&ends)
+		each(t, way.name, everyMode, func(h *harness) {
+			ends := h.outcomes()
 			h.opts.Workers = 2
 			h.slowKeys(6*time.Second, "a2")
 
-			failed, took := h.within(3*time.Second, way.wrap(h, succeed), batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 a3 a", "m5 b2 b"))
-			h.equal("failed", failed, []string{"m2", "m4"})
+			took := h.answeredIn(3*time.Second, way.wrap(h, succeed), batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 a3 a", "m5 b2 b"), "m2", "m4")
 			h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
-			h.sorted("ends", &ends, "m1 completed", "m2 no_time", "m3 completed", "m4 blocked", "m5 completed")
+			h.sorted("ends", ends, "m1 completed", "m2 no_time", "m3 completed", "m4 blocked", "m5 completed")
 
 			if way.name != "Batch" { // which claims all at once, and gives back what it does not need
 				h.equal("behind it", h.state("a3"), "none")
 			}
 
 			// No handler runs before it, so nothing is known of the time that one takes, and half of it must be left.
-			failed, took = h.within(3*time.Second, way.wrap(h, succeed), deliveredFor(batch("m1 a1 a", "m2 a2 a"), 2))
-			h.equal("failed again", failed, []string{"m2"})
+			took = h.answeredIn(3*time.Second, way.wrap(h, succeed), deliveredFor(batch("m1 a1 a", "m2 a2 a"), 2), "m2")
 			h.equal("answered in half of the time", took <= time.Second+10*time.Millisecond, true)
 		})
 	}
@@ -296,25 +265,21 @@ func TestNothingWaitsForAKeyThatIsOfNoUseAnyMore(t *testing.T) {
 		"behind a failed message of its group":         {2, batch("m1 bad a", "m2 slow a", "m3 k b"), []string{"m1", "m2"}, 20 * time.Millisecond},
 		"when the only worker is kept by one too late": {1, batch("m1 hung", "m2 slow", "m3 k"), []string{"m1", "m2", "m3"}, 1520 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				h.opts.Timeout, h.opts.Workers = time.Second, c.workers
-				h.slowKeys(30*time.Second, "slow")
+		each(t, name, inBubble(nil), func(h *harness) {
+			h.opts.Timeout, h.opts.Workers = time.Second, c.workers
+			h.slowKeys(30*time.Second, "slow")
 
-				failed, took := h.within(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
-					switch m.Body {
-					case "bad":
-						return errBank
-					case "hung":
-						time.Sleep(20 * time.Second)
-					}
+			took := h.answeredIn(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
+				switch m.Body {
+				case "bad":
+					return errBank
+				case "hung":
+					time.Sleep(20 * time.Second)
+				}
 
-					return nil
-				}), c.event)
-				h.equal("failed", failed, c.failed)
-				h.equal(fmt.Sprint("the answer comes at once, and not after ", took), took <= c.took, true)
-			})
+				return nil
+			}), c.event, c.failed...)
+			h.equal(fmt.Sprint("the answer comes at once, and not after ", took), took <= c.took, true)
 		})
 	}
 }
@@ -324,7 +289,7 @@ func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing
 	t.Parallel()
 
 	for name, way := range map[string]way{"SQS": keyWays[0], "Batch": keyWays[2], "Kinesis": keyWays[3]} {
-		everyModeOf(t, name, func(h *harness) {
+		each(t, name, everyMode, func(h *harness) {
 			h.owned(&journal{})
 
 			type invocation struct{}
@@ -383,8 +348,7 @@ func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 			return m.Body, nil
 		}
 
-		failed, took := h.within(time.Minute, wrap(succeed), groups(4))
-		h.equal("failed", failed, []string{"101"})
+		took := h.answeredIn(time.Minute, wrap(succeed), groups(4), "101")
 		h.equal("at once", took < time.Second, true)
 		h.ran("100", "102", "103")
 		h.logs("runtime.Goexit", "outcome=released")
@@ -404,8 +368,7 @@ func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
 			return ctx
 		}
 
-		failed, took := h.within(3*time.Second, wrap(succeed), groups(4))
-		h.equal("failed", failed, []string{"101"})
+		took := h.answeredIn(3*time.Second, wrap(succeed), groups(4), "101")
 		h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
 	})
 }

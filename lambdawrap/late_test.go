@@ -37,26 +37,22 @@ func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
 
 	for _, answer := range answers {
 		for _, into := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 499 * time.Millisecond} {
-			t.Run(fmt.Sprint(answer.name, " after ", into), func(t *testing.T) {
-				t.Parallel()
-				claimedAndOptimistic(t, everyMode, func(h *harness) {
-					h.opts.Workers = 2 // so that commits share a transaction
-					failed, _ := h.within(30*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
-						time.Sleep(29*time.Second + into)
+			each(t, fmt.Sprint(answer.name, " after ", into), claimedAndOptimistic(everyMode), func(h *harness) {
+				h.opts.Workers = 2 // so that commits share a transaction
+				h.answeredIn(30*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+					time.Sleep(29*time.Second + into)
 
-						return answer.give()
-					})), numbered(2))
-					h.equal("failed", failed, answer.failed)
-					h.equal("record", h.state("k0"), answer.state)
+					return answer.give()
+				})), numbered(2), answer.failed...)
+				h.equal("record", h.state("k0"), answer.state)
 
-					if got := h.log.String(); answer.log == "" && got != "" || !strings.Contains(got, answer.log) {
-						h.Errorf("log: got %q, want %q", got, answer.log)
-					}
+				if got := h.log.String(); answer.log == "" && got != "" || !strings.Contains(got, answer.log) {
+					h.Errorf("log: got %q, want %q", got, answer.log)
+				}
 
-					h.idle()
-					h.equal("record afterwards", h.state("k0"), answer.state)
-					h.equal("committed", h.counted("k0") == "1", answer.state == "COMPLETED" && h.opts.Optimistic)
-				})
+				h.idle()
+				h.equal("record afterwards", h.state("k0"), answer.state)
+				h.equal("committed", h.counted("k0") == "1", answer.state == "COMPLETED" && h.opts.Optimistic)
 			})
 		}
 	}
@@ -67,7 +63,7 @@ func TestABatchThatObeysLosesNothing(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		var done effects
 
-		n := h.untilDone(10*time.Second, h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
+		n := h.untilDone(10*time.Second, h.event(func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
 			for _, m := range event.Records {
 				select {
 				case <-time.After(2 * time.Second):
@@ -90,29 +86,26 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 
 	for _, single := range []bool{false, true} {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {
-					var done effects
+			each(t, fmt.Sprint(name, ", single: ", single), inBubble(&idemddb.Options{NoTakeover: true, Single: single}), func(h *harness) {
+				var done effects
 
-					h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
-						select {
-						case <-time.After(2300 * time.Millisecond):
-							done.add(m)
+				h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+					select {
+					case <-time.After(2300 * time.Millisecond):
+						done.add(m)
 
-							return nil
-						case <-ctx.Done():
-							return errBank // nothing was sent
-						}
-					}), numbered(10), 10)
-
-					for i := range 10 {
-						h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
+						return nil
+					case <-ctx.Done():
+						return errBank // nothing was sent
 					}
+				}), numbered(10), 10)
 
-					all, doubles := done.sum()
-					h.equal("effects", []int{all, doubles}, []int{10, 0})
-				})
+				for i := range 10 {
+					h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
+				}
+
+				all, doubles := done.sum()
+				h.equal("effects", []int{all, doubles}, []int{10, 0})
 			})
 		}
 	}
@@ -136,8 +129,7 @@ func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 		})
 
 		begun := time.Now()
-		failed, took := h.within(10*time.Second, function, deliveredFor(numbered(1), 1))
-		h.equal("failed", failed, []string{"m0"})
+		took := h.answeredIn(10*time.Second, function, deliveredFor(numbered(1), 1), "m0")
 
 		if took < 9500*time.Millisecond {
 			h.Errorf("the handler is late after %v", took)
@@ -149,10 +141,7 @@ func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 
 		for _, at := range []int{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s
 			time.Sleep(time.Until(begun.Add(time.Duration(at) * time.Second)))
-			h.runs.clear()
-
-			failed, _ = h.within(10*time.Second, function, deliveredFor(numbered(1), 2))
-			h.equal(fmt.Sprintf("failed after %d s", at), failed, []string{"m0"})
+			h.answeredIn(10*time.Second, function, deliveredFor(numbered(1), 2), "m0")
 		}
 
 		time.Sleep(time.Until(begun.Add(42 * time.Second)))
@@ -167,29 +156,25 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 
 	for _, single := range []bool{false, true} {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
-					h.opts.Reserve = 30 * time.Second
-					other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
+			each(t, fmt.Sprint(name, ", single: ", single), inBubble(&idemddb.Options{Lease: 4 * time.Second, Single: single}), func(h *harness) {
+				h.opts.Reserve = 30 * time.Second
+				other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
 
-					var taken atomic.Bool
+				var taken atomic.Bool
 
-					go func() {
-						for range 58 {
-							time.Sleep(time.Second)
+				go func() {
+					for range 58 {
+						time.Sleep(time.Second)
 
-							if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
-								taken.Store(true)
-							}
+						if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
+							taken.Store(true)
 						}
-					}()
+					}
+				}()
 
-					failed, _ := h.within(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
-					h.equal("failed", failed, []string(nil))
-					h.equal("taken over while its handler ran", taken.Load(), false)
-					h.equal("record", h.state("k0"), "COMPLETED")
-				})
+				h.answeredIn(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
+				h.equal("taken over while its handler ran", taken.Load(), false)
+				h.equal("record", h.state("k0"), "COMPLETED")
 			})
 		}
 	}
@@ -205,48 +190,45 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 		"panic":     func() error { panic("late") },
 		"exit":      func() error { goexit(); return nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				hooks := 0
-				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-					hooks++
+		each(t, name, everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			hooks := 0
+			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+				hooks++
 
-					return nil
-				}
+				return nil
+			}
 
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-				defer cancel()
+			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+			defer cancel()
 
-				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
-					<-ctx.Done()
-					time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
-					h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
+			response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
+				<-ctx.Done()
+				time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
+				h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
 
-					return result()
-				})(ctx, numbered(1))
-				h.equal("error", err, nil)
-				h.equal("in time", ctx.Err(), nil)
-				h.equal("failed", ids(response), []string{"m0"})
-				h.logs("level=WARN", "outcome=late")
+				return result()
+			})(ctx, numbered(1))
+			h.equal("error", err, nil)
+			h.equal("in time", ctx.Err(), nil)
+			h.equal("failed", ids(response), []string{"m0"})
+			h.logs("level=WARN", "outcome=late")
 
-				// The handler may still run, so its claim lasts for one more lease, which nothing renews. What it staged without one is dropped.
-				time.Sleep(20 * time.Second)
+			// The handler may still run, so its claim lasts for one more lease, which nothing renews. What it staged without one is dropped.
+			time.Sleep(20 * time.Second)
 
-				if h.opts.Optimistic {
-					h.equal("record", h.state("k0"), "none")
-				} else {
-					_, _, err = h.store.Claim(h.Context(), "k0", nil)
-					h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
-					h.equal("record", h.state("k0"), "INPROGRESS")
-				}
+			if h.opts.Optimistic {
+				h.equal("record", h.state("k0"), "none")
+			} else {
+				_, _, err = h.store.Claim(h.Context(), "k0", nil)
+				h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
+				h.equal("record", h.state("k0"), "INPROGRESS")
+			}
 
-				h.noRenewals()
-				h.equal("committed", h.counted("k0"), "")
-				h.equal("hooks", hooks, 0)
+			h.noRenewals()
+			h.equal("committed", h.counted("k0"), "")
+			h.equal("hooks", hooks, 0)
 
-				claim(h, h.store, "k0") // the lease is over
-			})
+			claim(h, h.store, "k0") // the lease is over
 		})
 	}
 }
@@ -321,14 +303,10 @@ func TestTheLongestDurationsAreNoLimits(t *testing.T) {
 
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout, h.opts.Wait, h.opts.Workers = forever, forever, 2
-		h.check(wrap(func(context.Context, events.SQSMessage) error {
-			time.Sleep(time.Second)
-
-			return nil
-		}), numbered(4), nil, messageIDs(4))
+		h.check(wrap(slowly(time.Second)), numbered(4), nil, messageIDs(4))
 	})
 
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.opts.Timeout, w.opts.Wait = forever, forever
 		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
@@ -349,7 +327,7 @@ func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
 
 		var ended effects
 
-		failed, _ := h.within(30*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
+		h.answeredIn(30*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
 			begun := time.Now()
 			deadline, _ := ctx.Deadline()
 
@@ -363,7 +341,6 @@ func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
 
 			return nil // it is done all the same
 		}), numbered(3))
-		h.equal("failed", failed, []string(nil))
 
 		all, _ := ended.sum()
 		h.equal("ended", all, 3)
@@ -375,14 +352,13 @@ func TestAnAnswerAfterTheTimeoutCounts(t *testing.T) {
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout = 2 * time.Second
 
-		failed, _ := h.within(30*time.Second, wrap(func(_ context.Context, m events.SQSMessage) error {
+		h.answeredIn(30*time.Second, wrap(func(_ context.Context, m events.SQSMessage) error {
 			if m.Body == "k0" {
 				time.Sleep(2400 * time.Millisecond) // it is late at 2.5 s
 			}
 
 			return nil
 		}), numbered(4))
-		h.equal("failed", failed, []string(nil))
 		h.ran(messageIDs(4)...)
 		h.equal("record", h.state("k0"), "COMPLETED")
 	})
@@ -392,49 +368,45 @@ func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T)
 	t.Parallel()
 
 	for _, workers := range []int{1, 3} {
-		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
-			t.Parallel()
-			claimedAndOptimistic(t, everyMode, func(h *harness) {
-				h.opts.Timeout, h.opts.Workers = 2*time.Second, workers
-				place := h.hiding(nil)
+		each(t, fmt.Sprint(workers, " workers"), claimedAndOptimistic(everyMode), func(h *harness) {
+			h.opts.Timeout, h.opts.Workers = 2*time.Second, workers
+			place := h.hiding(nil)
 
-				function := h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
-					if m.Body == "k0" {
-						return nil
-					}
-
-					time.Sleep(time.Minute)
-
+			function := h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "k0" {
 					return nil
-				}))
-				failed, took := h.within(15*time.Minute, function, deliveredFor(numbered(60), 1))
-				h.equal("failed", failed, messageIDs(60)[1:])
-
-				if took < 2500*time.Millisecond || took > 2500*time.Millisecond+moment {
-					h.Errorf("the answer comes after %v, want 2.5 s", took)
 				}
 
-				late, from, to := "INPROGRESS", int32(33), int32(33) // the lease of a handler that may still run is 30 s, and there are two skews
-				if h.opts.Optimistic {
-					late, from, to = "none", 1, 2
-				}
+				time.Sleep(time.Minute)
 
-				for i := 1; i < 60; i++ {
-					state, want := h.state(fmt.Sprint("k", i)), late
-					if i > workers {
-						want = "INPROGRESS released"
-						if state == "none" {
-							want = "none"
-						}
+				return nil
+			}))
+			took := h.answeredIn(15*time.Minute, function, deliveredFor(numbered(60), 1), messageIDs(60)[1:]...)
+
+			if took < 2500*time.Millisecond || took > 2500*time.Millisecond+moment {
+				h.Errorf("the answer comes after %v, want 2.5 s", took)
+			}
+
+			late, from, to := "INPROGRESS", int32(33), int32(33) // the lease of a handler that may still run is 30 s, and there are two skews
+			if h.opts.Optimistic {
+				late, from, to = "none", 1, 2
+			}
+
+			for i := 1; i < 60; i++ {
+				state, want := h.state(fmt.Sprint("k", i)), late
+				if i > workers {
+					want = "INPROGRESS released"
+					if state == "none" {
+						want = "none"
 					}
-
-					h.equal(fmt.Sprint("record of k", i), state, want)
 				}
 
-				h.hidden(place, "m1", from, to)
-				h.equal("lines of late handlers", strings.Count(h.log.String(), "outcome=late"), workers)
-				h.idle()
-			})
+				h.equal(fmt.Sprint("record of k", i), state, want)
+			}
+
+			h.hidden(place, "m1", from, to)
+			h.equal("lines of late handlers", strings.Count(h.log.String(), "outcome=late"), workers)
+			h.idle()
 		})
 	}
 }
@@ -444,8 +416,7 @@ func TestABatchHandlerThatIsLateAfterItsTimeoutIsAnsweredForAtOnce(t *testing.T)
 	everyMode(t, func(h *harness) {
 		h.opts.Timeout, h.opts.Workers = 2*time.Second, 3
 
-		failed, took := h.within(15*time.Minute, h.whole(slowly(time.Minute)), numbered(3))
-		h.equal("failed", failed, messageIDs(3))
+		took := h.answeredIn(15*time.Minute, h.whole(slowly(time.Minute)), numbered(3), messageIDs(3)...)
 
 		if took < 2500*time.Millisecond || took > 2500*time.Millisecond+moment {
 			h.Errorf("the answer comes after %v, want 2.5 s", took)

@@ -66,49 +66,46 @@ func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
 	t.Parallel()
 
 	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				ctx, cancel := context.WithCancel(h.Context())
+		each(t, name, inBubble(nil), func(h *harness) {
+			ctx, cancel := context.WithCancel(h.Context())
 
-				var got *atomic.Int64
+			var got *atomic.Int64
 
-				function := wrap(h, func(_ context.Context, m events.SQSMessage) error {
-					if m.MessageId == "m0" {
-						got = h.competitor(ctx, 20)
-					}
-
-					time.Sleep(40 * time.Second)
-
-					return nil
-				})
-
-				h.expect(function, numbered(20), nil, messageIDs(20))
-				cancel()
-				h.equal("taken over", got.Load(), int64(0))
-				h.equal("fenced", h.count(idemddb.KindFenced), 0)
-
-				renewals, inGroups := 0, 0
-
-				for _, r := range h.db.Requests() {
-					for _, part := range append(r.Items, r) {
-						if strings.HasPrefix(part.Update, `SET "lease" = ?`) || strings.HasPrefix(part.Update, "SET lease = :lease") {
-							renewals++
-						}
-					}
-
-					if len(r.Items) > 0 {
-						inGroups++
-					}
+			function := wrap(h, func(_ context.Context, m events.SQSMessage) error {
+				if m.MessageId == "m0" {
+					got = h.competitor(ctx, 20)
 				}
 
-				// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
-				if renewals < 400 || inGroups > 120 {
-					t.Errorf("%d renewals in %d groups", renewals, inGroups)
-				}
+				time.Sleep(40 * time.Second)
 
-				time.Sleep(2 * time.Second)
+				return nil
 			})
+
+			h.expect(function, numbered(20), nil, messageIDs(20))
+			cancel()
+			h.equal("taken over", got.Load(), int64(0))
+			h.equal("fenced", h.count(idemddb.KindFenced), 0)
+
+			renewals, inGroups := 0, 0
+
+			for _, r := range h.db.Requests() {
+				for _, part := range append(r.Items, r) {
+					if strings.HasPrefix(part.Update, `SET "lease" = ?`) || strings.HasPrefix(part.Update, "SET lease = :lease") {
+						renewals++
+					}
+				}
+
+				if len(r.Items) > 0 {
+					inGroups++
+				}
+			}
+
+			// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
+			if renewals < 400 || inGroups > 120 {
+				h.Errorf("%d renewals in %d groups", renewals, inGroups)
+			}
+
+			time.Sleep(2 * time.Second)
 		})
 	}
 }
@@ -118,34 +115,31 @@ func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testin
 	t.Parallel()
 
 	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				begun := time.Now()
-				h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
+		each(t, name, inBubble(nil), func(h *harness) {
+			begun := time.Now()
+			h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
 
-				rival := h.open(h.db, &idemddb.Options{Single: true})
+			rival := h.open(h.db, &idemddb.Options{Single: true})
 
-				var taken atomic.Int64
+			var taken atomic.Int64
 
-				time.AfterFunc(40*time.Second, func() { // this is later than the end of the lease
-					if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
-						taken.Add(1) // it works on the message until the test has ended
-					}
-				})
-
-				ctx, cancel := context.WithTimeout(h.Context(), 5*time.Minute)
-				defer cancel()
-
-				response, err := wrap(h, succeed)(ctx, numbered(2))
-				h.equal("error", err, nil)
-
-				for _, id := range h.runs.all() {
-					if id == "m0" && taken.Load() > 0 {
-						t.Errorf("run beside a taker; answered %v", ids(response))
-					}
+			time.AfterFunc(40*time.Second, func() { // this is later than the end of the lease
+				if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
+					taken.Add(1) // it works on the message until the test has ended
 				}
 			})
+
+			ctx, cancel := context.WithTimeout(h.Context(), 5*time.Minute)
+			defer cancel()
+
+			response, err := wrap(h, succeed)(ctx, numbered(2))
+			h.equal("error", err, nil)
+
+			for _, id := range h.runs.all() {
+				if id == "m0" && taken.Load() > 0 {
+					h.Errorf("run beside a taker; answered %v", ids(response))
+				}
+			}
 		})
 	}
 }
@@ -171,30 +165,27 @@ func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 		},
 	} {
 		for _, way := range ways {
-			t.Run(name+", "+way.name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(h *harness) {
-					var on atomic.Bool
+			each(t, name+", "+way.name, inBubble(nil), func(h *harness) {
+				var on atomic.Bool
 
-					h.store = panics(h, &on)
+				h.store = panics(h, &on)
 
-					response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
-						time.Sleep(time.Second) // all keys are claimed meanwhile
-						on.Store(true)
-						time.Sleep(20 * time.Second)
-						on.Store(false)
+				response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
+					time.Sleep(time.Second) // all keys are claimed meanwhile
+					on.Store(true)
+					time.Sleep(20 * time.Second)
+					on.Store(false)
 
-						return nil
-					})(h.Context(), numbered(3))
-					h.equal("error", err, nil)
+					return nil
+				})(h.Context(), numbered(3))
+				h.equal("error", err, nil)
 
-					for i := range 3 {
-						h.equal("reported unless done", slices.Contains(ids(response), fmt.Sprint("m", i)), h.state(fmt.Sprint("k", i)) != "COMPLETED")
-					}
+				for i := range 3 {
+					h.equal("reported unless done", slices.Contains(ids(response), fmt.Sprint("m", i)), h.state(fmt.Sprint("k", i)) != "COMPLETED")
+				}
 
-					h.noRenewals()
-					h.check(way.wrap(h, succeed), deliveredFor(numbered(3), 2), nil, ids(response))
-				})
+				h.noRenewals()
+				h.check(way.wrap(h, succeed), deliveredFor(numbered(3), 2), nil, ids(response))
 			})
 		}
 	}

@@ -56,10 +56,7 @@ func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
 	t.Parallel()
 
 	for name, err := range map[string]error{"an error": errLong, "marked as permanent": lambdawrap.Permanent(errLong)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.jsonLines()
 			h.check(h.handle(func(context.Context, events.SQSMessage) error { return err }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 			h.boundedLine("error", "declined: ", " (request 17)")
@@ -135,10 +132,7 @@ func TestAnErrorWithAStackIsLoggedWithIt(t *testing.T) {
 		"no stack": {tracedError{func() []byte { return nil }}, "WARN", ""},
 		"a panic":  {tracedError{func() []byte { panic("no stack") }}, "WARN", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.check(h.handle(func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(c.err) }),
 				batch("m1 k1"), []string{"m1"}, []string{"m1"})
 			h.logs("level="+c.level, "declined", c.want)
@@ -158,10 +152,7 @@ func TestAPanicIsLoggedWithTheStackThatItsValueHas(t *testing.T) {
 		"its own":   tracedError{func() []byte { return []byte("bank.go:7") }},
 		"a wrapped": errors.Join(errBank, tracedError{func() []byte { return []byte("bank.go:7") }}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.check(h.handle(func(context.Context, events.SQSMessage) error { panic(value) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 			h.logs("level=ERROR", "bank.go:7\\ncarried to\\ngoroutine", "log_test.go")
 		})
@@ -176,10 +167,7 @@ func TestAPanicWhoseStackPanicsCostsItsOwnMessage(t *testing.T) {
 		"its stack panics": tracedError{func() []byte { panic("no stack") }},
 		"a typed nil":      (*tracedError)(nil),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
+		each(t, name, oneHarness, func(h *harness) {
 			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
 				if m.Body == "k1" {
 					panic(value)
@@ -317,22 +305,15 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 				everyMode(t, func(h *harness) {
 					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return give() }
 
-					failed, _ := h.within(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
-						if m.Body == "k1" {
-							return lambdawrap.Permanent(errBank)
-						}
-
-						return nil
-					}), numbered(4))
-					h.equal("failed", failed, []string{"m1"})
+					h.answeredIn(time.Minute, h.handle(failingWith(lambdawrap.Permanent(errBank), "k1")), numbered(4), "m1")
 				})
 				everyMode(t, func(h *harness) {
 					h.hiding(func(context.Context, string) error { return give() })
 
-					h.answeredIn(time.Minute, h.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1), "m1")
+					h.answeredIn(time.Minute, h.handle(failingWith(errBank, "k1")), deliveredFor(numbered(4), 1), "m1")
 				})
 				everyMode(t, func(h *harness) {
-					function := h.event(&h.runs, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+					function := h.event(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 						return events.SQSEventResponse{}, give()
 					})
 

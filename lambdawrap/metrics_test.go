@@ -28,7 +28,7 @@ type directive struct {
 }
 
 // readLine checks that the metrics which the directive of a line names are numbers in the line, and the dimensions texts.
-func readLine(t *testing.T, text string) (directive, map[string]any) {
+func readLine(t testing.TB, text string) (directive, map[string]any) {
 	t.Helper()
 
 	var (
@@ -66,13 +66,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	another := lambdawrap.NewMetrics(&out, "Another") // its events count for the call all the same
 	h := newHarness(t, &idemddb.Options{Observe: another.Observe})
 	h.opts.Workers = 4
-	function := lambdawrap.Measure(metrics, h.handle(func(_ context.Context, m events.SQSMessage) error {
-		if m.Body == "bad" {
-			return errors.New("bank closed")
-		}
-
-		return nil
-	}))
+	function := lambdawrap.Measure(metrics, h.handle(failingWith(errors.New("bank closed"), "bad")))
 
 	var running sync.WaitGroup
 	for range 20 {
@@ -130,13 +124,7 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 
 	h := newHarness(t, nil)
 	h.opts.Envelope, h.opts.Key = plus, nil
-	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), h.handle(func(_ context.Context, m events.SQSMessage) error {
-		if m.Body == "bad" {
-			return errors.New("bank closed")
-		}
-
-		return nil
-	}))
+	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), h.handle(failingWith(errors.New("bank closed"), "bad")))
 
 	// The first three batches have no message that was worked on and done.
 	want := []string{"metrics", "metrics", "metrics", "metrics", "WARN", "metrics"}

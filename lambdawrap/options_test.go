@@ -141,7 +141,7 @@ func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
 				}
 
 				queue := h.hiding(nil)
-				function := way.wrap(h, failing(always(), "bad"))
+				function := way.wrap(h, failingWith(errBank, "bad"))
 				event := deliveredFor(batch("m1 k1", "m2 k1", "m3 bad"), 1)
 
 				if on {

@@ -34,14 +34,11 @@ func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 					continue
 				}
 
-				t.Run(fmt.Sprint(fault, ", ", way.name, ", ", mode.name), func(t *testing.T) {
-					t.Parallel()
-					bubble(t, nil, func(of *harness) {
-						k := 0
-						for runOutage(newHarness(of.TB, &mode.opts), way.wrap, fault, k) {
-							k++
-						}
-					})
+				each(t, fmt.Sprint(fault, ", ", way.name, ", ", mode.name), inBubble(nil), func(of *harness) {
+					k := 0
+					for runOutage(newHarness(of.TB, &mode.opts), way.wrap, fault, k) {
+						k++
+					}
 				})
 			}
 		}
@@ -213,12 +210,9 @@ func eachWrap(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) 
 	t.Parallel()
 
 	for _, w := range wraps {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Workers = w.workers
-				test(h, func(work lambdawrap.Handler) wrapped { return w.wrap(h, work) })
-			})
+		each(t, w.name, bothModes, func(h *harness) {
+			h.opts.Workers = w.workers
+			test(h, func(work lambdawrap.Handler) wrapped { return w.wrap(h, work) })
 		})
 	}
 }
@@ -237,51 +231,47 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 					continue
 				}
 
-				t.Run(fmt.Sprintf("%s, %s, %d messages", fault, w.name, count), func(t *testing.T) {
-					t.Parallel()
-					bothModes(t, func(h *harness) {
-						h.opts.Workers = w.workers
-						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-							time.Sleep(time.Millisecond) // claims that are made meanwhile share the next request
+				each(t, fmt.Sprintf("%s, %s, %d messages", fault, w.name, count), bothModes, func(h *harness) {
+					h.opts.Workers = w.workers
+					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+						time.Sleep(time.Millisecond) // claims that are made meanwhile share the next request
 
-							return fault
-						})
-
-						failed, took := h.within(15*time.Minute, w.wrap(h, succeed), numbered(count))
-						h.equal("failed", failed, messageIDs(count))
-						h.equal("runs", len(h.runs.all()), 0)
-						h.equal("lines", strings.Count(h.log.String(), "outcome=unanswered"), count)
-
-						// One try of a request that is never answered takes 100 ms when the retry time is over.
-						after := 1500 * time.Millisecond
-						if fault == idemddbtest.LateReply && h.store.Engine().Ahead() == 0 {
-							after += time.Duration(count) * 100 * time.Millisecond
-						}
-
-						if took < retryTime-time.Second/10 || took > retryTime+after {
-							h.Errorf("the invocation ends after %v", took)
-						}
-
-						// Pauses are 1 s at most, the first and the last ones are shorter. Then each message or group has one try.
-						const tries = 35
-
-						limit := tries + count
-						if w.name == "Batch" { // all messages are claimed at the same time, 25 with each request
-							limit = tries*(count+24)/25 + count
-						}
-
-						if claiming := map[string]int{"SQS": 1, "SQS, 10 workers": 10, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
-							limit = tries*max(claiming, 25) + count // it turns shared requests off
-						} else if h.store.Engine().Ahead() == 0 {
-							limit = tries*claiming + count
-						}
-
-						if requests := len(h.db.Requests()); requests > limit {
-							h.Errorf("%d requests, want at most %d", requests, limit)
-						}
-
-						h.idle()
+						return fault
 					})
+
+					took := h.answeredIn(15*time.Minute, w.wrap(h, succeed), numbered(count), messageIDs(count)...)
+					h.equal("runs", len(h.runs.all()), 0)
+					h.equal("lines", strings.Count(h.log.String(), "outcome=unanswered"), count)
+
+					// One try of a request that is never answered takes 100 ms when the retry time is over.
+					after := 1500 * time.Millisecond
+					if fault == idemddbtest.LateReply && h.store.Engine().Ahead() == 0 {
+						after += time.Duration(count) * 100 * time.Millisecond
+					}
+
+					if took < retryTime-time.Second/10 || took > retryTime+after {
+						h.Errorf("the invocation ends after %v", took)
+					}
+
+					// Pauses are 1 s at most, the first and the last ones are shorter. Then each message or group has one try.
+					const tries = 35
+
+					limit := tries + count
+					if w.name == "Batch" { // all messages are claimed at the same time, 25 with each request
+						limit = tries*(count+24)/25 + count
+					}
+
+					if claiming := map[string]int{"SQS": 1, "SQS, 10 workers": 10, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
+						limit = tries*max(claiming, 25) + count // it turns shared requests off
+					} else if h.store.Engine().Ahead() == 0 {
+						limit = tries*claiming + count
+					}
+
+					if requests := len(h.db.Requests()); requests > limit {
+						h.Errorf("%d requests, want at most %d", requests, limit)
+					}
+
+					h.idle()
 				})
 			}
 		}
@@ -340,20 +330,17 @@ func TestWithFailOnOutageAnOutageIsAnInvocationError(t *testing.T) {
 				continue // many tries
 			}
 
-			t.Run(c.name+", "+w.name, func(t *testing.T) {
-				t.Parallel()
-				bothModes(t, func(h *harness) {
-					h.opts.FailOnOutage, h.opts.Workers = true, w.workers
-					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+			each(t, c.name+", "+w.name, bothModes, func(h *harness) {
+				h.opts.FailOnOutage, h.opts.Workers = true, w.workers
+				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 
-					ctx, cancel := context.WithTimeout(h.Context(), c.limit)
-					defer cancel()
+				ctx, cancel := context.WithTimeout(h.Context(), c.limit)
+				defer cancel()
 
-					_, err := w.wrap(h, succeed)(ctx, c.messages)
-					if err == nil || !strings.Contains(err.Error(), "DynamoDB") {
-						h.Errorf("got %v, want an invocation error that names DynamoDB", err)
-					}
-				})
+				_, err := w.wrap(h, succeed)(ctx, c.messages)
+				if err == nil || !strings.Contains(err.Error(), "DynamoDB") {
+					h.Errorf("got %v, want an invocation error that names DynamoDB", err)
+				}
 			})
 		}
 	}
@@ -372,10 +359,10 @@ func TestWithFailOnOutageAnythingElseIsReportedMessageByMessage(t *testing.T) {
 		"one handler fails, the others have no answer": func(h *harness) lambdawrap.Handler {
 			h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return len(r.Items) > 0 || keyOf(r) != "k0" }, idemddbtest.AccessDenied))
 
-			return func(context.Context, events.SQSMessage) error { return errBank }
+			return failWith(errBank)
 		},
 		"all handlers fail": func(*harness) lambdawrap.Handler {
-			return func(context.Context, events.SQSMessage) error { return errBank }
+			return failWith(errBank)
 		},
 		"all are held elsewhere": func(h *harness) lambdawrap.Handler {
 			for i := range 3 {
@@ -401,13 +388,10 @@ func TestWithFailOnOutageAnythingElseIsReportedMessageByMessage(t *testing.T) {
 		},
 	} {
 		for _, w := range wraps {
-			t.Run(name+", "+w.name, func(t *testing.T) {
-				t.Parallel()
-				bothModes(t, func(h *harness) {
-					h.opts.FailOnOutage, h.opts.Workers = true, w.workers
+			each(t, name+", "+w.name, bothModes, func(h *harness) {
+				h.opts.FailOnOutage, h.opts.Workers = true, w.workers
 
-					h.within(20*time.Second, w.wrap(h, set(h)), numbered(3))
-				})
+				h.within(20*time.Second, w.wrap(h, set(h)), numbered(3))
 			})
 		}
 	}

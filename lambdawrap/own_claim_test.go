@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ import (
 func TestAHandlerThatAsksForItsOwnKeyFailsWithATextThatSaysSo(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, bothModes, func(h *harness) {
+	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		work := func(ctx context.Context, m events.SQSMessage) error {
 			_, err := idemddb.Do(ctx, h.store, m.Body, nil, func(context.Context) (int, error) {
 				h.Error("the nested work ran")
@@ -42,37 +43,31 @@ func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 	t.Parallel()
 
 	for _, name := range []string{"held", "stolen", "failed"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.heldElsewhere("held", 0)
-				h.equal("failed", h.heldElsewhere("failed", 0).Fail(h.Context(), errBank), nil)
+		each(t, name, everyMode, func(h *harness) {
+			h.heldElsewhere("held", 0)
+			h.equal("failed", h.heldElsewhere("failed", 0).Fail(h.Context(), errBank), nil)
 
-				var end theEnd
+			ends := h.outcomes()
+			place := h.hiding(nil)
+			h.answeredIn(time.Minute, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+				_, err := idemddb.Do(ctx, h.store, name, nil, func(context.Context) (int, error) {
+					h.steal(name)
 
-				h.opts.OnMessage = end.hook
-				place := h.hiding(nil)
-				failed, _ := h.within(time.Minute, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-					_, err := idemddb.Do(ctx, h.store, name, nil, func(context.Context) (int, error) {
-						h.steal(name)
-
-						return 0, nil
-					})
-					if err == nil {
-						h.Error("the nested key has no error")
-					}
-
-					return err
-				}), deliveredFor(numbered(1), 1))
-				h.equal("failed", failed, []string{"m0"})
-				end.are(h, lambdawrap.OutcomeReleased)
-				h.equal("record", h.state("k0"), "INPROGRESS released")
-				h.hidden(place, "m0", 1, 2)
-
-				if text := h.log.String(); strings.Contains(text, "holder=") {
-					h.Errorf("log: %s", text)
+					return 0, nil
+				})
+				if err == nil {
+					h.Error("the nested key has no error")
 				}
-			})
+
+				return err
+			}), deliveredFor(numbered(1), 1), "m0")
+			h.sorted("ends", ends, "m0 released")
+			h.equal("record", h.state("k0"), "INPROGRESS released")
+			h.hidden(place, "m0", 1, 2)
+
+			if text := h.log.String(); strings.Contains(text, "holder=") {
+				h.Errorf("log: %s", text)
+			}
 		})
 	}
 }
@@ -150,34 +145,29 @@ func checkOwnSettlements(t *testing.T, cases map[string]ownSettlement) {
 	t.Parallel()
 
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				var end theEnd
+		each(t, name, everyMode, func(h *harness) {
+			ends := h.outcomes()
+			function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+				claim, ok := idemddb.FromContext(ctx)
+				h.equal("has a claim", ok, true)
 
-				h.opts.OnMessage = end.hook
-				function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-					claim, ok := idemddb.FromContext(ctx)
-					h.equal("has a claim", ok, true)
-
-					return c.work(ctx, claim)
-				})
-
-				h.answeredIn(2*time.Minute, function, numbered(1), c.failed...)
-				h.equal("record", h.state("k0"), c.state)
-				h.equal("fenced events", h.count(idemddb.KindFenced), 0)
-				end.are(h, c.word)
-
-				if c.state == "INPROGRESS released" {
-					h.logs("outcome=released", "the handler released its claim and returned no error")
-				}
-
-				h.idle()
-
-				h.runs.clear()
-				h.within(2*time.Minute, function, deliveredFor(numbered(1), 2))
-				h.ran(c.next...)
+				return c.work(ctx, claim)
 			})
+
+			h.answeredIn(2*time.Minute, function, numbered(1), c.failed...)
+			h.equal("record", h.state("k0"), c.state)
+			h.equal("fenced events", h.count(idemddb.KindFenced), 0)
+			h.sorted("ends", ends, "m0 "+string(c.word))
+
+			if c.state == "INPROGRESS released" {
+				h.logs("outcome=released", "the handler released its claim and returned no error")
+			}
+
+			h.idle()
+
+			h.runs.clear()
+			h.within(2*time.Minute, function, deliveredFor(numbered(1), 2))
+			h.ran(c.next...)
 		})
 	}
 }
@@ -187,39 +177,31 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 	t.Parallel()
 
 	for _, taken := range []bool{false, true} {
-		t.Run(fmt.Sprint("taken over: ", taken), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(h *harness) {
-				var frozen atomic.Int64 // how much the clock of the worker has jumped
+		each(t, fmt.Sprint("taken over: ", taken), inBubble(nil), func(h *harness) {
+			var frozen atomic.Int64 // how much the clock of the worker has jumped
 
-				h.store = h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
+			h.store = h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
 
-				var end theEnd
+			ends := h.outcomes()
+			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "k0" {
+					time.Sleep(moment) // the other keys are claimed meanwhile
+					frozen.Store(int64(time.Minute))
 
-				h.opts.OnMessage = end.hook
-				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-					if m.Body == "k0" {
-						time.Sleep(moment) // the other keys are claimed meanwhile
-						frozen.Store(int64(time.Minute))
-
-						if taken {
-							h.steal("k1")
-						}
+					if taken {
+						h.steal("k1")
 					}
+				}
 
-					return nil
-				})
-
-				h.answeredIn(time.Minute, function, numbered(3), "m1", "m2")
-				h.ran("m0")
-
-				end.mu.Lock()
-				defer end.mu.Unlock()
-
-				h.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeReleased})
-				h.equal("record", h.state("k2"), "INPROGRESS released")
-				h.equal("attempts", h.attempts("k2"), "0")
+				return nil
 			})
+
+			h.answeredIn(time.Minute, function, numbered(3), "m1", "m2")
+			h.ran("m0")
+
+			h.equal("m2 is released", slices.Contains(ends.all(), "m2 released"), true)
+			h.equal("record", h.state("k2"), "INPROGRESS released")
+			h.equal("attempts", h.attempts("k2"), "0")
 		})
 	}
 }
@@ -227,9 +209,7 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
-		var end theEnd
-
-		h.opts.OnMessage = end.hook
+		ends := h.outcomes()
 		h.answeredIn(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
 			time.Sleep(moment) // the other key is claimed meanwhile
 			h.steal("k1")
@@ -238,7 +218,7 @@ func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.
 			return nil
 		}), numbered(2), "m1")
 		h.ran("m0")
-		end.are(h, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeFenced)
+		h.sorted("ends", ends, "m0 completed", "m1 fenced")
 	})
 }
 

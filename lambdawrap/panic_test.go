@@ -57,7 +57,7 @@ func TestAPanicErrorShowsAndWrapsItsValue(t *testing.T) {
 func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, bothModes, func(h *harness) {
+	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		h.opts.Workers = 3
 
 		work := func(ctx context.Context, m events.SQSMessage) error {
@@ -113,23 +113,20 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 		{"single completions", idemddb.Options{Single: true}, 1, 5},
 	} {
 		for _, way := range ways {
-			t.Run(c.name+", "+way.name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(h *harness) {
-					var calls atomic.Int64
+			each(t, c.name+", "+way.name, inBubble(nil), func(h *harness) {
+				var calls atomic.Int64
 
-					h.store = h.open(h.before(func() {
-						if calls.Add(1) > int64(c.calls) {
-							panic("client")
-						}
-					}), &c.mode)
+				h.store = h.open(h.before(func() {
+					if calls.Add(1) > int64(c.calls) {
+						panic("client")
+					}
+				}), &c.mode)
 
-					h.failsWhole(way.wrap(h, slowly(time.Second)), numbered(c.size), "client")
-					h.logs("level=ERROR", "stack=", "panic_test.go") // the stack of the client, not only that of the wrapper
+				h.failsWhole(way.wrap(h, slowly(time.Second)), numbered(c.size), "client")
+				h.logs("level=ERROR", "stack=", "panic_test.go") // the stack of the client, not only that of the wrapper
 
-					calls.Store(-1 << 40) // the client is well again
-					h.noRenewals()
-				})
+				calls.Store(-1 << 40) // the client is well again
+				h.noRenewals()
 			})
 		}
 	}
@@ -138,9 +135,7 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 func TestAClientThatPanicsIsAnInvocationErrorAlsoWhileAKeyFunctionHangs(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		var ends journal
-
-		h.outcomes(&ends)
+		ends := h.outcomes()
 		h.slowKeys(time.Minute, "hangs")
 		h.opts.Workers = 2
 		h.store = h.open(h.before(func() { panic("client") }), nil)
@@ -148,7 +143,7 @@ func TestAClientThatPanicsIsAnInvocationErrorAlsoWhileAKeyFunctionHangs(t *testi
 		begun := time.Now()
 		h.failsWhole(h.handle(succeed), batch("m0 k", "m1 hangs", "m2 k"), "client")
 		h.equal("at once", time.Since(begun) < time.Second, true)
-		h.sorted("ends", &ends, "m1 no_time", "m2 released")
+		h.sorted("ends", ends, "m1 no_time", "m2 released")
 	})
 }
 
@@ -158,27 +153,24 @@ func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 
 	for _, calls := range []int64{0, 1} {
 		for _, mode := range modes[:2] {
-			t.Run(fmt.Sprint(mode.name, ", calls that go well: ", calls), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(h *harness) {
-					var n atomic.Int64
+			each(t, fmt.Sprint(mode.name, ", calls that go well: ", calls), inBubble(nil), func(h *harness) {
+				var n atomic.Int64
 
-					h.store = h.open(h.before(func() {
-						if n.Add(1) > calls {
-							goexit()
-						}
-					}), &mode.opts)
-
-					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
-					defer cancel()
-
-					response, err := h.handle(succeed)(ctx, numbered(3))
-					if err == nil && len(response.BatchItemFailures) < 3-int(calls) {
-						t.Errorf("got %v, %v", response, err)
+				h.store = h.open(h.before(func() {
+					if n.Add(1) > calls {
+						goexit()
 					}
+				}), &mode.opts)
 
-					h.equal("in time", ctx.Err(), nil)
-				})
+				ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+				defer cancel()
+
+				response, err := h.handle(succeed)(ctx, numbered(3))
+				if err == nil && len(response.BatchItemFailures) < 3-int(calls) {
+					h.Errorf("got %v, %v", response, err)
+				}
+
+				h.equal("in time", ctx.Err(), nil)
 			})
 		}
 	}
@@ -200,29 +192,26 @@ func TestALoggerThatPanicsWhileRecordsAreSlowIsAnInvocationError(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{idemddbtest.None, idemddbtest.Throttle} {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Logger = panicking()
-				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if !isCallOf(isCompletion)(r) {
-						return idemddbtest.None
-					}
-
-					time.Sleep(300 * time.Millisecond)
-
-					return fault
-				})
-
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-				defer cancel()
-
-				if _, err := h.handle(succeed)(ctx, numbered(3)); err == nil || !strings.Contains(err.Error(), "logger") {
-					h.Errorf("got %v, want an invocation error that names the panic", err)
+		each(t, string(fault), everyMode, func(h *harness) {
+			h.opts.Logger = panicking()
+			h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				if !isCallOf(isCompletion)(r) {
+					return idemddbtest.None
 				}
 
-				h.idle()
+				time.Sleep(300 * time.Millisecond)
+
+				return fault
 			})
+
+			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+			defer cancel()
+
+			if _, err := h.handle(succeed)(ctx, numbered(3)); err == nil || !strings.Contains(err.Error(), "logger") {
+				h.Errorf("got %v, want an invocation error that names the panic", err)
+			}
+
+			h.idle()
 		})
 	}
 }

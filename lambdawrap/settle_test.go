@@ -94,32 +94,29 @@ func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing
 		{idemddbtest.Throttle, 2, "INPROGRESS", "INPROGRESS", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostReply, 2, "COMPLETED", "COMPLETED", "uncommitted", nil},
 	} {
-		t.Run(fmt.Sprintf("%s, delivery %d", c.fault, c.delivery), func(t *testing.T) {
-			t.Parallel()
-			everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.db.Intercept(faultFor(isCallOf(isCompletion), c.fault))
+		each(t, fmt.Sprintf("%s, delivery %d", c.fault, c.delivery), everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.db.Intercept(faultFor(isCallOf(isCompletion), c.fault))
 
-				function, begun := wrap(succeed), time.Now()
-				response, err := function(h.Context(), deliveredFor(batch("m1 k1"), c.delivery))
-				h.equal("error", err, nil)
-				h.ran("m1")
+			function, begun := wrap(succeed), time.Now()
+			response, err := function(h.Context(), deliveredFor(batch("m1 k1"), c.delivery))
+			h.equal("error", err, nil)
+			h.ran("m1")
 
-				if took := time.Since(begun); took < time.Second || took > 31*time.Second {
-					h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
-				}
+			if took := time.Since(begun); took < time.Second || took > 31*time.Second {
+				h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
+			}
 
-				if h.opts.Optimistic {
-					h.equal("failed", ids(response), []string{"m1"})
-					c.comesBack(h, function)
+			if h.opts.Optimistic {
+				h.equal("failed", ids(response), []string{"m1"})
+				c.comesBack(h, function)
 
-					return
-				}
+				return
+			}
 
-				h.equal("failed", ids(response), []string(nil))
-				h.equal("events", h.count(idemddb.KindUnrecorded), 1)
-				h.equal("record", h.state("k1"), c.claimed)
-				h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
-			})
+			h.equal("failed", ids(response), []string(nil))
+			h.equal("events", h.count(idemddb.KindUnrecorded), 1)
+			h.equal("record", h.state("k1"), c.claimed)
+			h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
 		})
 	}
 }
@@ -220,8 +217,8 @@ func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, nil)
-		end := &theEnd{}
-		h.opts.OnMessage, h.opts.Optimistic = end.hook, true
+		h.opts.Optimistic = true
+		ends := h.outcomes()
 
 		function := h.handle(func(context.Context, events.SQSMessage) error {
 			h.heldElsewhere("k0", 0)
@@ -229,7 +226,7 @@ func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
 			return lambdawrap.Permanent(errBank)
 		})
 		h.expect(function, batch("m0 k0"), []string{"m0"}, []string{"m0"})
-		h.equal("outcomes", end.words["m0"], []lambdawrap.Outcome{lambdawrap.OutcomeReleased})
+		h.sorted("ends", ends, "m0 released")
 	})
 }
 
@@ -246,7 +243,7 @@ func stageTooMuch(ctx context.Context) error {
 func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, bothModes, func(h *harness) {
+	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		careless := func(ctx context.Context, m events.SQSMessage) error {
 			_ = stageTooMuch(ctx)
 
@@ -272,7 +269,7 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 // An answer of 4xx may say why: it is kept as any other.
 func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			_ = stageTooMuch(r.Context())
 
@@ -297,7 +294,7 @@ func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T
 // The client reads a no, so it must not find the half that was staged before.
 func TestHTTPARefusalAfterAnErrorOfStageWritesNothingOfWhatWasStaged(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
+	bothWebs(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
 

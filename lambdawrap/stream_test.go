@@ -53,7 +53,7 @@ func TestSequenceNumbersAreComparedAsIntegers(t *testing.T) {
 
 			for _, way := range streamWays {
 				h := newHarness(t, nil)
-				h.answered(way.wrap(h, failing(always(), "a", "b")), batch(test.first+" a a", test.second+" b b"), test.lowest)
+				h.answered(way.wrap(h, failingWith(errBank, "a", "b")), batch(test.first+" a a", test.second+" b b"), test.lowest)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
 				}
 
 				poison := s.records[len(s.records)/2]
-				h.equal("the shard is read", s.drain(way.wrap(h, failing(always(), poison.Body))), true)
+				h.equal("the shard is read", s.drain(way.wrap(h, failingWith(errBank, poison.Body))), true)
 				h.equal("parked", parked.all(), []string{poison.MessageId + " true"})
 				h.equal("invocations", s.invocations, len(s.records)/size+attempts)
 
@@ -137,7 +137,7 @@ func TestAStreamWithIdempotencyOffRunsEveryDeliveryInOrder(t *testing.T) {
 			t.Setenv("IDEMDDB_DISABLED", "true")
 
 			h := newHarness(t, nil)
-			function := way.wrap(h, failing(always(), "bad"))
+			function := way.wrap(h, failingWith(errBank, "bad"))
 
 			for range 2 {
 				h.check(function, batch("1 k a", "2 k a", "3 bad b", "4 k b"), []string{"3"}, []string{"1", "2", "3"})
@@ -191,17 +191,14 @@ func TestWrongStreamOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		"StreamOptions.Workers:":    {Workers: -1},
 		"StreamOptions.Timeout: 1h": {Timeout: time.Hour},
 	} {
-		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		each(t, want, oneHarness, func(h *harness) {
+			ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 
 			defer cancel()
 
 			_, err := lambdawrap.DynamoDBStream(h.store, handler, opts)(ctx, event)
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s", err, want)
+				h.Errorf("got %v, want %s", err, want)
 			}
 		})
 	}
@@ -335,7 +332,7 @@ func TestOnlyRecordsBehindTheReportedOneCountAsDeliveredBefore(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
 		h.opts.Workers = 2
-		function := h.kinesis(failing(always(), "bad"))
+		function := h.kinesis(failingWith(errBank, "bad"))
 		h.answered(function, batch("100 bad bad"), "100")
 		h.costs()
 
@@ -362,38 +359,35 @@ func TestWhatWasDoneBeyondAFailureOfAStreamIsACheapReplay(t *testing.T) {
 	}
 
 	for name, opts := range map[string]*idemddb.Options{"without a limit of attempts": nil, "with one": {MaxAttempts: 5}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, opts, func(h *harness) {
-				h.opts.Workers = 25
-				texts := []string{"100 bad bad"}
+		each(t, name, inBubble(opts), func(h *harness) {
+			h.opts.Workers = 25
+			texts := []string{"100 bad bad"}
 
-				for i := range records {
-					texts = append(texts, fmt.Sprintf("%d k%d g%d", 101+i, i, i%(records/5)))
-				}
+			for i := range records {
+				texts = append(texts, fmt.Sprintf("%d k%d g%d", 101+i, i, i%(records/5)))
+			}
 
-				function := h.kinesis(failing(always(), "bad"))
+			function := h.kinesis(failingWith(errBank, "bad"))
+			h.answered(function, batch(texts...), "100")
+			h.costs()
+
+			// Where the scheduler lets workers go on one after the other, some of them claim alone: so the best of four deliveries counts.
+			best := records
+
+			for range 4 {
+				h.runs.clear()
 				h.answered(function, batch(texts...), "100")
-				h.costs()
+				h.ran("100")
 
-				// Where the scheduler lets workers go on one after the other, some of them claim alone: so the best of four deliveries counts.
-				best := records
-
-				for range 4 {
-					h.runs.clear()
-					h.answered(function, batch(texts...), "100")
-					h.ran("100")
-
-					requests, units := h.costs()
-					if best = min(best, requests); units > records+10 {
-						t.Errorf("%d WCU for %d replays", units, records)
-					}
+				requests, units := h.costs()
+				if best = min(best, requests); units > records+10 {
+					h.Errorf("%d WCU for %d replays", units, records)
 				}
+			}
 
-				if best > records/20 {
-					t.Errorf("%d requests for %d replays", best, records)
-				}
-			})
+			if best > records/20 {
+				h.Errorf("%d requests for %d replays", best, records)
+			}
 		})
 	}
 }

@@ -231,20 +231,17 @@ func TestADuplicateThatCannotSendSaysSo(t *testing.T) {
 	t.Parallel()
 
 	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}}, func(h *harness) {
-				c := claim(h, h.store, "k1")
-				h.equal("completion", c.CompleteWith(h.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "topic", Body: "b"}}}), nil)
+		each(t, way.name, inBubble(&idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}}), func(h *harness) {
+			c := claim(h, h.store, "k1")
+			h.equal("completion", c.CompleteWith(h.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "topic", Body: "b"}}}), nil)
 
-				work := way.wrap(h, func(context.Context, events.SQSMessage) error { return nil })
-				h.expect(work, batch("m1 k1"), nil, nil)
-				h.equal("log", h.log.String(), "")
+			work := way.wrap(h, func(context.Context, events.SQSMessage) error { return nil })
+			h.expect(work, batch("m1 k1"), nil, nil)
+			h.equal("log", h.log.String(), "")
 
-				<-time.After(10 * time.Second)
-				h.expect(work, batch("m1 k1"), nil, nil)
-				h.logs("outcome=unsent", "messageId=m1", errTarget.Error())
-			})
+			<-time.After(10 * time.Second)
+			h.expect(work, batch("m1 k1"), nil, nil)
+			h.logs("outcome=unsent", "messageId=m1", errTarget.Error())
 		})
 	}
 }

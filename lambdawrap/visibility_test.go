@@ -79,20 +79,17 @@ func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.
 		{4, 23, 23},    // the pause is 8 to 16 s
 		{10, 450, 900}, // the pause is longer than the lease
 	} {
-		t.Run(strconv.Itoa(c.receives), func(t *testing.T) {
-			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				queue := h.hiding(nil)
-				claim(h, h.store, "k1") // the claim lasts 30 s
-				time.Sleep(10 * time.Second)
+		each(t, strconv.Itoa(c.receives), everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			queue := h.hiding(nil)
+			claim(h, h.store, "k1") // the claim lasts 30 s
+			time.Sleep(10 * time.Second)
 
-				h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
-				h.hidden(queue, "m1", c.from, c.to)
-				h.equal("others", len(queue.seconds), 1)
+			h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
+			h.hidden(queue, "m1", c.from, c.to)
+			h.equal("others", len(queue.seconds), 1)
 
-				time.Sleep(time.Duration(queue.of("m1")[0]) * time.Second)
-				h.check(wrap(succeed), deliveredFor(batch("m1 k1"), c.receives+1), nil, []string{"m1"})
-			})
+			time.Sleep(time.Duration(queue.of("m1")[0]) * time.Second)
+			h.check(wrap(succeed), deliveredFor(batch("m1 k1"), c.receives+1), nil, []string{"m1"})
 		})
 	}
 }
@@ -101,22 +98,13 @@ func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 	t.Parallel()
 
 	for count, pause := range map[int][2]int32{1: {1, 2}, 2: {2, 4}, 5: {16, 32}, 50: {450, 900}} {
-		t.Run(strconv.Itoa(count), func(t *testing.T) {
-			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				queue := h.hiding(nil)
-				h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-					if m.Body == "k2" {
-						return "", errors.New("the customer cannot be looked up now")
-					}
-
-					return m.Body, nil
-				}
-				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), count), []string{"m0", "m2"}, []string{"m0", "m1"})
-				h.hidden(queue, "m0", pause[0], pause[1])
-				h.hidden(queue, "m2", pause[0], pause[1])
-				h.equal("others", len(queue.seconds), 2)
-			})
+		each(t, strconv.Itoa(count), everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			queue := h.hiding(nil)
+			h.opts.Key = keyless(errors.New("the customer cannot be looked up now"), "k2")
+			h.check(wrap(failingWith(errBank, "k0")), deliveredFor(numbered(3), count), []string{"m0", "m2"}, []string{"m0", "m1"})
+			h.hidden(queue, "m0", pause[0], pause[1])
+			h.hidden(queue, "m2", pause[0], pause[1])
+			h.equal("others", len(queue.seconds), 2)
 		})
 	}
 }
@@ -130,7 +118,7 @@ func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
 		event := deliveredFor(batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 c1 c"), 10)
 		event.Records[1].Attributes["ApproximateReceiveCount"] = "1"
 		event.Records[2].Attributes["ApproximateReceiveCount"] = "1"
-		h.check(h.handle(failing(always(), "a1")), event, []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m6"})
+		h.check(h.handle(failingWith(errBank, "a1")), event, []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m6"})
 
 		h.hidden(queue, "m1", 450, 900)
 		head := queue.of("m1")[0]
@@ -178,38 +166,29 @@ func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 		},
 		"without a hook": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				queue := h.hiding(nil)
-				h.opts.DeadLetter = hook
-				h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-					if m.Body == "k3" {
-						return "", lambdawrap.ErrNoKey
-					}
+		each(t, name, everyMode, func(h *harness) {
+			queue := h.hiding(nil)
+			h.opts.DeadLetter = hook
+			h.opts.Key = keyless(lambdawrap.ErrNoKey, "k3")
 
-					return m.Body, nil
+			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "k2" {
+					return nil
 				}
 
-				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-					if m.Body == "k2" {
-						return nil
-					}
-
-					return lambdawrap.Permanent(errBank)
-				})
-
-				failed := []string{"m1"}
-				if hook == nil {
-					failed = []string{"m0", "m1", "m3"}
-				}
-
-				for range 2 {
-					h.answered(function, deliveredFor(numbered(4), 1), failed...)
-				}
-
-				h.equal("hidden", len(queue.seconds), 0)
+				return lambdawrap.Permanent(errBank)
 			})
+
+			failed := []string{"m1"}
+			if hook == nil {
+				failed = []string{"m0", "m1", "m3"}
+			}
+
+			for range 2 {
+				h.answered(function, deliveredFor(numbered(4), 1), failed...)
+			}
+
+			h.equal("hidden", len(queue.seconds), 0)
 		})
 	}
 }
@@ -222,15 +201,12 @@ func TestAVisibilityThatCanNotBeChangedIsOnlyLogged(t *testing.T) {
 		"panic": func(context.Context, string) error { panic("access denied") },
 		"exit":  func(context.Context, string) error { goexit(); return nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.hiding(meet)
-				claim(h, h.store, "k1")
-				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), 1), []string{"m0", "m1"}, []string{"m0", "m2"})
-				h.equal("lines", strings.Count(h.log.String(), "visibility time-out"), 2)
-				h.equal("k2", h.state("k2"), "COMPLETED")
-			})
+		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.hiding(meet)
+			claim(h, h.store, "k1")
+			h.check(wrap(failingWith(errBank, "k0")), deliveredFor(numbered(3), 1), []string{"m0", "m1"}, []string{"m0", "m2"})
+			h.equal("lines", strings.Count(h.log.String(), "visibility time-out"), 2)
+			h.equal("k2", h.state("k2"), "COMPLETED")
 		})
 	}
 }
@@ -243,38 +219,29 @@ func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 		"after a failure": "fails", "of a key in progress": "held", "of a key in progress, FIFO": "held a",
 	} {
 		for _, ignores := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", it ignores its context: ", ignores), func(t *testing.T) {
-				t.Parallel()
-				everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-					h.hiding(func(ctx context.Context, _ string) error {
-						if ignores {
-							time.Sleep(2 * time.Minute)
-						}
-
-						<-ctx.Done()
-
-						return ctx.Err()
-					})
-
-					claim(h, h.store, "held")
-
-					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
-					defer cancel()
-
-					function := wrap(failing(always(), "fails"))
-					texts := []string{"m0 " + first, "m1 k1", "m2 k2"}
-
-					if strings.HasSuffix(first, " a") {
-						texts[1] += " b"
-						texts[2] += " c"
+			each(t, fmt.Sprint(name, ", it ignores its context: ", ignores), everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.hiding(func(ctx context.Context, _ string) error {
+					if ignores {
+						time.Sleep(2 * time.Minute)
 					}
 
-					event := deliveredFor(batch(texts...), 1)
-					response, err := function(ctx, event)
-					h.equal("error", err, nil)
-					h.equal("in time", ctx.Err(), nil)
-					h.equal("failed", ids(response), []string{"m0"})
+					<-ctx.Done()
+
+					return ctx.Err()
 				})
+
+				claim(h, h.store, "held")
+
+				function := wrap(failingWith(errBank, "fails"))
+				texts := []string{"m0 " + first, "m1 k1", "m2 k2"}
+
+				if strings.HasSuffix(first, " a") {
+					texts[1] += " b"
+					texts[2] += " c"
+				}
+
+				event := deliveredFor(batch(texts...), 1)
+				h.answeredIn(time.Minute, function, event, "m0")
 			})
 		}
 	}
@@ -330,7 +297,7 @@ func TestBackoffSaysHowLongAFailedMessageStaysHidden(t *testing.T) {
 			q := h.hiding(nil)
 			h.opts.Backoff = c.backoff
 
-			h.answered(wrap(h, failingFor("k")), deliveredFor(batch("m1 k"), c.receives), "m1")
+			h.answered(wrap(h, failingWith(errBank, "k")), deliveredFor(batch("m1 k"), c.receives), "m1")
 			h.equal(name, q.of("m1"), []int32{c.want})
 		}
 	}
@@ -344,7 +311,7 @@ func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
 		q := h.hiding(nil)
 		h.opts.Backoff = func(int) time.Duration { panic("wrong") }
 
-		h.answered(wrap(h, failingFor("k")), deliveredFor(batch("m1 k"), 1), "m1")
+		h.answered(wrap(h, failingWith(errBank, "k")), deliveredFor(batch("m1 k"), 1), "m1")
 		h.logs("Options.Backoff failed", "level=ERROR")
 
 		if got := q.of("m1"); len(got) != 1 || got[0] < 1 || got[0] > 2 {
