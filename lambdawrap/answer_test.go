@@ -72,6 +72,7 @@ func TestTheSameMessageTwiceIsReportedOnce(t *testing.T) {
 	h := newHarness(t, nil)
 	function := h.handle(failWith(errBank))
 	h.expect(function, batch("m1 k", "m1 k"), []string{"m1"}, []string{"m1"})
+	h.equal("requests", len(h.db.Requests()), 2) // one claim, and one release
 }
 
 func TestAnEmptyMessageIdThatFailsIsAnInvocationError(t *testing.T) {
@@ -244,7 +245,8 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 	claimedAndOptimistic(everyMode)(t, func(h *harness) {
 		h.opts.Reserve = 2 * time.Second
 
-		h.answeredIn(9*time.Second, h.handle(h.staging(slowly(2*time.Second))), numbered(40), messageIDs(40)[3:]...) // there are 7 s for work, which is too little for a fourth handler
+		// There are 7 s for work, which is too little for a fourth handler.
+		h.answeredIn(9*time.Second, h.handle(h.staging(slowly(2*time.Second))), numbered(40), messageIDs(40)[3:]...)
 		h.equal("runs", h.runs.all(), messageIDs(3))
 		h.equal("lines that say so", strings.Count(h.log.String(), "too little time was left"), 37)
 

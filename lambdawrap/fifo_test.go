@@ -332,16 +332,3 @@ func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
 		h.check(h.handle(failingWith(errBank, "a1")), batch("m1 a1 a", "m2 a2 a", "m3 b1 b"), []string{"m1", "m2"}, []string{"m1", "m3"})
 	})
 }
-
-func TestBatchRefusesStopAtFailureAndOptimistic(t *testing.T) {
-	t.Parallel()
-
-	for field, opts := range map[string]*lambdawrap.Options{"StopAtFailure": {StopAtFailure: true}, "Optimistic": {Optimistic: true}} {
-		h := newHarness(t, nil)
-
-		_, err := lambdawrap.Batch(h.store, reporting(), opts)(t.Context(), batch("m1 a"))
-		if err == nil || !strings.Contains(err.Error(), "Options."+field) {
-			t.Errorf("%s: got %v", field, err)
-		}
-	}
-}

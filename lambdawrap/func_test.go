@@ -1,13 +1,10 @@
 package lambdawrap_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,58 +88,6 @@ func staging(work func(context.Context, order) (paid, error)) func(context.Conte
 		}
 
 		return work(ctx, o)
-	}
-}
-
-func TestFuncWithoutAKeyFunctionIsAnInvocationErrorThatNamesTheField(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-
-	for _, opts := range []*lambdawrap.FuncOptions[order]{nil, {}} {
-		_, err := lambdawrap.Func(h.store, settleOrder, opts)(t.Context(), order{})
-		if err == nil || !strings.Contains(err.Error(), "FuncOptions.Key:") {
-			t.Errorf("got %v", err)
-		}
-	}
-
-	_, err := lambdawrap.Func(h.store, func(context.Context, order) (io.Reader, error) {
-		return &bytes.Buffer{}, nil
-	}, &newFunc(h).opts)(t.Context(), order{ID: "o-1"})
-	if err == nil || !strings.Contains(err.Error(), "io.Reader") {
-		t.Errorf("got %v", err)
-	}
-
-	h.equal("requests", len(h.db.Requests()), 0)
-}
-
-func TestWrongFuncOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
-	t.Parallel()
-
-	for want, set := range map[string]func(*lambdawrap.FuncOptions[order]){
-		"FuncOptions.Reserve:":    func(o *lambdawrap.FuncOptions[order]) { o.Reserve = -1 },
-		"FuncOptions.Timeout:":    func(o *lambdawrap.FuncOptions[order]) { o.Timeout = -1 },
-		"FuncOptions.Wait:":       func(o *lambdawrap.FuncOptions[order]) { o.Wait = -1 },
-		"FuncOptions.Timeout: 1h": func(o *lambdawrap.FuncOptions[order]) { o.Timeout = time.Hour },
-		"too little time":         func(o *lambdawrap.FuncOptions[order]) { o.Reserve = time.Hour },
-		"panic: logger":           func(o *lambdawrap.FuncOptions[order]) { o.Reserve, o.Logger = time.Hour, panicking() },
-	} {
-		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-
-			f := newFunc(newHarness(t, nil))
-			set(&f.opts)
-
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-
-			_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s", err, want)
-			}
-
-			f.equal("requests", len(f.db.Requests()), 0)
-		})
 	}
 }
 

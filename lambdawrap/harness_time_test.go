@@ -54,6 +54,15 @@ func (h *harness) answeredIn(limit time.Duration, function wrapped, event events
 	return took
 }
 
+// lasts demands that something took so long.
+func (h *harness) lasts(took, from, to time.Duration) {
+	h.Helper()
+
+	if took < from || took > to {
+		h.Errorf("it takes %v, want %v to %v", took, from, to)
+	}
+}
+
 // bothModes runs a test with shared and with single requests, without a limit of attempts.
 func bothModes(t *testing.T, test func(*harness)) {
 	t.Helper()

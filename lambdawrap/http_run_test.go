@@ -80,10 +80,7 @@ func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
 			} else {
 				w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
 			}
-
-			if took < test.want || took > test.want+time.Second {
-				w.Errorf("it took %v, want %v", took, test.want)
-			}
+			w.lasts(took, test.want, test.want+time.Second)
 
 			<-done
 			w.runs(1)

@@ -239,22 +239,6 @@ func TestWhatIsNoEventOfKafkaIsAnInvocationErrorBeforeAnythingRuns(t *testing.T)
 	}
 }
 
-func TestWrongOptionsOfKafkaAreInvocationErrorsThatNameTheField(t *testing.T) {
-	t.Parallel()
-
-	for want, opts := range map[string]*lambdawrap.KafkaOptions{
-		"KafkaOptions.Reserve:": {Reserve: -1}, "KafkaOptions.Timeout:": {Timeout: -1}, "KafkaOptions.Workers:": {Workers: -1},
-	} {
-		h := newHarness(t, nil)
-
-		function := lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error { return nil }, opts)
-		_, err := function(t.Context(), kafkaEvent(batch("1 a a")))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-}
-
 // A topic-partition stands between the lanes of others: a record that waits in one of them takes no worker from another.
 func TestTopicPartitionsRunSideBySide(t *testing.T) {
 	t.Parallel()

@@ -55,12 +55,24 @@ func (h *harness) boundedLine(attr string, ends ...string) {
 func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
 	t.Parallel()
 
-	for name, err := range map[string]error{"an error": errLong, "marked as permanent": lambdawrap.Permanent(errLong)} {
+	const left = " … 2093080 bytes are left out … "
+
+	deep := tracedError{func() []byte { return []byte("bank.go:7" + strings.Repeat("\nbank.go:8", 1<<20)) }}
+
+	for name, c := range map[string]struct {
+		err               error
+		attr, begin, left string
+		end               string
+	}{
+		"an error":            {errLong, "error", "declined: ", left, " (request 17)"},
+		"marked as permanent": {lambdawrap.Permanent(errLong), "error", "declined: ", left, " (request 17)"},
+		"its stack":           {deep, "stack", "bank.go:7\n", "", "bank.go:8"},
+	} {
 		each(t, name, oneHarness, func(h *harness) {
 			h.jsonLines()
-			h.check(h.handle(func(context.Context, events.SQSMessage) error { return err }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-			h.boundedLine("error", "declined: ", " (request 17)")
-			h.logs(" … 2093080 bytes are left out … ")
+			h.check(h.handle(failWith(c.err)), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+			h.boundedLine(c.attr, c.begin, c.end)
+			h.logs(c.left)
 		})
 	}
 }
@@ -72,17 +84,6 @@ func TestTheLongestTextOfAnErrorIsWholeInTheLog(t *testing.T) {
 	h := newHarness(t, nil)
 	h.check(h.handle(failWith(errors.New(longest))), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 	h.logs("error=" + longest + " ")
-}
-
-func TestTheStackOfAnErrorIsBoundedInTheLog(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	h.jsonLines()
-	h.check(h.handle(func(context.Context, events.SQSMessage) error {
-		return tracedError{func() []byte { return []byte("bank.go:7" + strings.Repeat("\nbank.go:8", 1<<20)) }}
-	}), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-	h.boundedLine("stack", "bank.go:7\n", "bank.go:8")
 }
 
 func TestHTTPTheErrorOfCallerIsBoundedInTheLog(t *testing.T) {
@@ -120,62 +121,40 @@ type tracedError struct{ stack func() []byte }
 func (tracedError) Error() string   { return "declined" }
 func (e tracedError) Stack() []byte { return e.stack() }
 
-func TestAnErrorWithAStackIsLoggedWithIt(t *testing.T) {
+// A panic whose value has a stack of its own, or wraps an error with one, is logged with both. The value of a panic is read before
+// all else, and a method of it that panics costs its own message.
+func TestAFailureIsLoggedWithTheStackThatItHas(t *testing.T) {
 	t.Parallel()
+
+	traced := tracedError{func() []byte { return []byte("bank.go:7") }}
+	broken := tracedError{func() []byte { panic("no stack") }}
+	returns := func(err error) func() error { return func() error { return lambdawrap.Permanent(err) } }
+	panics := func(value any) func() error { return func() error { panic(value) } }
+	carried := []string{"level=ERROR", "bank.go:7\\ncarried to\\ngoroutine", "log_test.go"}
 
 	for name, c := range map[string]struct {
-		err   error
-		level string
-		want  string // of the stack; "" for none
+		end      func() error
+		log      []string
+		hasStack bool
 	}{
-		"returned": {errors.Join(errBank, tracedError{func() []byte { return []byte("bank.go:7") }}), "WARN", "stack=bank.go:7"},
-		"no stack": {tracedError{func() []byte { return nil }}, "WARN", ""},
-		"a panic":  {tracedError{func() []byte { panic("no stack") }}, "WARN", ""},
-	} {
-		each(t, name, oneHarness, func(h *harness) {
-			h.check(h.handle(func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(c.err) }),
-				batch("m1 k1"), []string{"m1"}, []string{"m1"})
-			h.logs("level="+c.level, "declined", c.want)
-
-			if strings.Contains(h.log.String(), "stack=") != (c.want != "") {
-				h.Errorf("the log has a stack, or has none: %s", h.log)
-			}
-		})
-	}
-}
-
-// A panic whose value has a stack of its own, or wraps an error with one, is logged with both.
-func TestAPanicIsLoggedWithTheStackThatItsValueHas(t *testing.T) {
-	t.Parallel()
-
-	for name, value := range map[string]any{
-		"its own":   tracedError{func() []byte { return []byte("bank.go:7") }},
-		"a wrapped": errors.Join(errBank, tracedError{func() []byte { return []byte("bank.go:7") }}),
-	} {
-		each(t, name, oneHarness, func(h *harness) {
-			h.check(h.handle(func(context.Context, events.SQSMessage) error { panic(value) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-			h.logs("level=ERROR", "bank.go:7\\ncarried to\\ngoroutine", "log_test.go")
-		})
-	}
-}
-
-// The value of a panic is read before all else, and a method of it that panics costs its own message.
-func TestAPanicWhoseStackPanicsCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
-
-	for name, value := range map[string]any{
-		"its stack panics": tracedError{func() []byte { panic("no stack") }},
-		"a typed nil":      (*tracedError)(nil),
+		"an error":                    {returns(errors.Join(errBank, traced)), []string{"level=WARN", "declined", "stack=bank.go:7"}, true},
+		"an error without a stack":    {returns(tracedError{func() []byte { return nil }}), []string{"level=WARN", "declined"}, false},
+		"an error whose stack panics": {returns(broken), []string{"level=WARN", "declined"}, false},
+		"a panic":                     {panics(traced), carried, true},
+		"a panic with an error in it": {panics(errors.Join(errBank, traced)), carried, true},
+		"a panic whose stack panics":  {panics(broken), []string{"level=ERROR", "log_test.go"}, true},
+		"a panic with a typed nil":    {panics((*tracedError)(nil)), []string{"level=ERROR", "log_test.go"}, true},
 	} {
 		each(t, name, oneHarness, func(h *harness) {
 			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
 				if m.Body == "k1" {
-					panic(value)
+					return c.end()
 				}
 
 				return nil
 			}), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m1", "m2"})
-			h.logs("level=ERROR", "log_test.go")
+			h.logs(c.log...)
+			h.equal("the log has a stack", strings.Contains(h.log.String(), "stack="), c.hasStack)
 		})
 	}
 }
@@ -271,35 +250,24 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 		for what, give := range map[string]func() error{"returned": func() error { return bad }, "panicked": func() error { panic(bad) }} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()
+
+				gives := func(_ context.Context, m events.SQSMessage) error {
+					if m.Body == "k1" {
+						return give()
+					}
+
+					return nil
+				}
+
 				everyMode(t, func(h *harness) {
-					function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-						if m.Body == "k1" {
-							return give()
-						}
-
-						return nil
-					})
-
-					h.answeredIn(time.Minute, function, numbered(4), "m1")
+					h.answeredIn(time.Minute, h.handle(gives), numbered(4), "m1")
 					h.ran(messageIDs(4)...)
 					h.equal("record", h.state("k1"), "INPROGRESS released")
-
-					text := h.log.String()
-					if !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
-						h.Errorf("log: %s", text)
-					}
+					h.logs("level=ERROR", "messageId=m1", "stack=")
 				})
 				everyMode(t, func(h *harness) {
-					h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-						if m.Body == "k1" {
-							return "", give()
-						}
-
-						return m.Body, nil
-					}
-					function := h.whole(succeed)
-
-					h.answeredIn(time.Minute, function, numbered(4), "m1")
+					h.opts.Key = func(ctx context.Context, m events.SQSMessage) (string, error) { return m.Body, gives(ctx, m) }
+					h.answeredIn(time.Minute, h.whole(succeed), numbered(4), "m1")
 					h.ran("m0", "m2", "m3")
 				})
 				everyMode(t, func(h *harness) {

@@ -1,6 +1,7 @@
 package lambdawrap_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,23 +21,80 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-func TestNegativeOptionsAreAnErrorOfEveryInvocation(t *testing.T) {
+func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 	t.Parallel()
 
-	for field, opts := range map[string]*lambdawrap.Options{
-		"Options.Reserve": {Reserve: -1}, "Options.Workers": {Workers: -1}, "Options.Timeout": {Timeout: -1}, "Options.Wait": {Wait: -1},
-	} {
-		for _, wrap := range []func(*harness, lambdawrap.Handler) wrapped{(*harness).handle, (*harness).whole} {
-			h := newHarness(t, nil)
-			h.opts = opts
+	type record = events.DynamoDBEventRecord
 
-			_, err := wrap(h, succeed)(t.Context(), batch("m1 k1"))
-			if err == nil || !strings.Contains(err.Error(), field+": must not be negative") || len(h.runs.all()) != 0 {
-				t.Errorf("got %v, want an error that names %s", err, field)
-			}
+	h := newHarness(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+
+	defer cancel()
+
+	sqs := func(o lambdawrap.Options) error {
+		return errorOf(lambdawrap.SQS(h.store, h.noted(succeed), &o)(ctx, batch("m1 k1")))
+	}
+	whole := func(o lambdawrap.Options) error {
+		return errorOf(lambdawrap.Batch(h.store, reporting(), &o)(ctx, batch("m1 k1")))
+	}
+	kafka := func(o lambdawrap.KafkaOptions) error {
+		return errorOf(lambdawrap.Kafka(h.store, streamHandler(h.noted(succeed), messageOfKafka), &o)(ctx, kafkaEvent(batch("1 a a"))))
+	}
+	stream := func(o lambdawrap.StreamOptions[record]) error {
+		event := events.DynamoDBEvent{Records: []record{change(batch("1 a a").Records[0])}}
+
+		return errorOf(lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(succeed), messageOfChange), &o)(ctx, event))
+	}
+	function := func(set func(*lambdawrap.FuncOptions[order])) error {
+		f := newFunc(h)
+		set(&f.opts)
+
+		return errorOf(f.wrap(settleOrder)(ctx, order{ID: "o-1"}))
+	}
+	buffer := func(context.Context, order) (io.Reader, error) { return &bytes.Buffer{}, nil }
+
+	for _, c := range []struct {
+		want string
+		got  error
+	}{
+		{"Options.Reserve: must not be negative", sqs(lambdawrap.Options{Reserve: -1})},
+		{"Options.Workers: must not be negative", sqs(lambdawrap.Options{Workers: -1})},
+		{"Options.Timeout: must not be negative", sqs(lambdawrap.Options{Timeout: -1})},
+		{"Options.Wait: must not be negative", sqs(lambdawrap.Options{Wait: -1})},
+		{"Options.Backoff", sqs(lambdawrap.Options{Backoff: lambdawrap.ExponentialBackoff})}, // without Visibility
+		{"Options.Reserve: must not be negative", whole(lambdawrap.Options{Reserve: -1})},
+		{"Options.Workers: must not be negative", whole(lambdawrap.Options{Workers: -1})},
+		{"Options.Timeout: must not be negative", whole(lambdawrap.Options{Timeout: -1})},
+		{"Options.Wait: must not be negative", whole(lambdawrap.Options{Wait: -1})},
+		{"Options.StopAtFailure", whole(lambdawrap.Options{StopAtFailure: true})},
+		{"Options.Optimistic", whole(lambdawrap.Options{Optimistic: true})},
+		{"StreamOptions.Aggregated:", stream(lambdawrap.StreamOptions[record]{Aggregated: true})},
+		{"StreamOptions.Reserve:", stream(lambdawrap.StreamOptions[record]{Reserve: -1})},
+		{"StreamOptions.Timeout:", stream(lambdawrap.StreamOptions[record]{Timeout: -1})},
+		{"StreamOptions.Workers:", stream(lambdawrap.StreamOptions[record]{Workers: -1})},
+		{"StreamOptions.Timeout: 1h", stream(lambdawrap.StreamOptions[record]{Timeout: time.Hour})},
+		{"KafkaOptions.Reserve:", kafka(lambdawrap.KafkaOptions{Reserve: -1})},
+		{"KafkaOptions.Timeout:", kafka(lambdawrap.KafkaOptions{Timeout: -1})},
+		{"KafkaOptions.Workers:", kafka(lambdawrap.KafkaOptions{Workers: -1})},
+		{"FuncOptions.Key:", function(func(o *lambdawrap.FuncOptions[order]) { o.Key = nil })},
+		{"FuncOptions.Reserve:", function(func(o *lambdawrap.FuncOptions[order]) { o.Reserve = -1 })},
+		{"FuncOptions.Timeout:", function(func(o *lambdawrap.FuncOptions[order]) { o.Timeout = -1 })},
+		{"FuncOptions.Wait:", function(func(o *lambdawrap.FuncOptions[order]) { o.Wait = -1 })},
+		{"FuncOptions.Timeout: 1h", function(func(o *lambdawrap.FuncOptions[order]) { o.Timeout = time.Hour })},
+		{"too little time", function(func(o *lambdawrap.FuncOptions[order]) { o.Reserve = time.Hour })},
+		{"panic: logger", function(func(o *lambdawrap.FuncOptions[order]) { o.Reserve, o.Logger = time.Hour, panicking() })},
+		{"io.Reader", errorOf(lambdawrap.Func(h.store, buffer, &newFunc(h).opts)(ctx, order{ID: "o-1"}))}, // JSON has none
+	} {
+		if c.got == nil || !strings.Contains(c.got.Error(), c.want) {
+			t.Errorf("got %v, want an error that names %s", c.got, c.want)
 		}
 	}
+
+	h.ran()
+	h.equal("requests", len(h.db.Requests()), 0)
 }
+
+func errorOf[T any](_ T, err error) error { return err }
 
 // A Store that cannot commit without a claim is found at the first invocation, and not by each message.
 func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {

@@ -105,79 +105,45 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 	}
 }
 
-// started is how many handlers of 100 messages start in an invocation of 21 s, of which the reserve takes one, when the handlers
-// take these times, and the last of them all others.
-func started(h *harness, takes ...time.Duration) int {
-	var n atomic.Int64
-
-	h.within(21*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
-		time.Sleep(takes[min(int(n.Add(1)), len(takes))-1])
-
-		return nil
-	}), numbered(100))
-
-	return int(n.Load())
-}
-
-func TestTheFirstHalfOfAnInvocationStartsWhateverComes(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		// 9 s need 11.25 s, more than the half that is the most that is asked for: they start at 0 s and 9 s.
-		h.equal("started", started(h, 9*time.Second), 2)
-	})
-	everyMode(t, func(h *harness) { h.equal("started", started(h, 9900*time.Millisecond), 2) })
-	everyMode(t, func(h *harness) { h.equal("started", started(h, 10100*time.Millisecond), 1) })
-}
-
+// A handler starts if a quarter more is left than the longest of the last 16 took, or half of the time.
 func TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(h *harness) {
+
+	const second, half, quick = time.Second, 500 * time.Millisecond, 600 * time.Millisecond
+
+	for name, c := range map[string]struct {
+		takes []time.Duration
+		err   error
+		want  int
+	}{
+		// 9 s need 11.25 s, more than the half that is the most that is asked for: they start at 0 s and 9 s.
+		"the first half, whatever comes": {[]time.Duration{9 * second}, nil, 2},
+		"almost half":                    {[]time.Duration{9900 * time.Millisecond}, nil, 2},
+		"more than half":                 {[]time.Duration{10100 * time.Millisecond}, nil, 1},
 		// 4 s need 5 s: they start at 0, 4, 8 and 12 s, and not at 16 s with 4 s left. 2 s after one of 4 s: up to 15 s.
-		h.equal("started", started(h, 4*time.Second), 4)
-	})
-	everyMode(t, func(h *harness) {
-		h.equal("started", started(h, 4*time.Second, 2*time.Second), 7) // they start at 0, 4, 6, 8, 10, 12, 14 s; none starts at 16 s
-	})
-	everyMode(t, func(h *harness) {
-		h.equal("started", started(h, 2*time.Second), 9) // the last one starts at 16 s with 4 s left; none starts at 18 s, when 2 s are left
-	})
-}
-
-func TestOneSlowMessageIsForgottenAfterSixteenOthers(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		takes := []time.Duration{4 * time.Second}
-		for range 16 {
-			takes = append(takes, 500*time.Millisecond)
-		}
-
+		"4 s": {[]time.Duration{4 * second}, nil, 4},
+		// They start at 0, 4, 6, 8, 10, 12, 14 s; none starts at 16 s.
+		"2 s after one of 4 s": {[]time.Duration{4 * second, 2 * second}, nil, 7},
+		// The last one starts at 16 s with 4 s left; none starts at 18 s, when 2 s are left.
+		"2 s": {[]time.Duration{2 * second}, nil, 9},
 		// After 16 more, at 12 s, 5 s are not asked for any more but 0.625 s: the last one starts at 19 s.
-		h.equal("started", started(h, append(takes, 500*time.Millisecond)...), 1+31)
-	})
-	everyMode(t, func(h *harness) {
-		takes := []time.Duration{7 * time.Second}
-		for range 14 {
-			takes = append(takes, 600*time.Millisecond)
-		}
-
+		"a slow one is forgotten after 16 others": {append([]time.Duration{4 * second}, slices.Repeat([]time.Duration{half}, 17)...), nil, 1 + 31},
 		// The slow one stays among the last 16, so that 8.75 s are asked for: the last one starts at 11.2 s.
-		h.equal("started", started(h, takes...), 9)
-	})
-}
+		"and not before": {append([]time.Duration{7 * second}, slices.Repeat([]time.Duration{quick}, 14)...), nil, 9},
+		// Failures say nothing about the time that one takes, so half of the time must be left, as it is from 0 to 9.9 s.
+		"all fail": {[]time.Duration{990 * time.Millisecond}, errBank, 11},
+	} {
+		each(t, name, everyMode, func(h *harness) {
+			var n atomic.Int64
 
-func TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		var n atomic.Int64
+			h.within(21*time.Second, h.handle(func(context.Context, events.SQSMessage) error { // the reserve takes one second
+				time.Sleep(c.takes[min(int(n.Add(1)), len(c.takes))-1])
 
-		h.within(21*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
-			n.Add(1)
-			time.Sleep(990 * time.Millisecond)
-
-			return errBank
-		}), numbered(40))
-		h.equal("started", n.Load(), int64(11)) // nothing is known, so half of the time must be left, as it is from 0 to 9.9 s
-	})
+				return c.err
+			}), numbered(100))
+			h.equal("started", int(n.Load()), c.want)
+		})
+	}
 }
 
 // If handlers are quicker than DynamoDB, at most 100 finished effects wait for their records.
@@ -245,10 +211,7 @@ func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
 			return nil
 		}), numbered(2*workers))
 		h.equal("at once", most.Load(), int64(workers))
-
-		if took > 3*time.Second {
-			h.Errorf("it takes %v", took)
-		}
+		h.lasts(took, 0, 3*time.Second)
 	})
 }
 

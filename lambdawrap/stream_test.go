@@ -178,32 +178,6 @@ func TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns(t *testing.
 	}
 }
 
-func TestWrongStreamOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
-	t.Parallel()
-
-	handler := func(context.Context, events.DynamoDBEventRecord) error { return nil }
-	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change(batch("1 a a").Records[0])}}
-
-	for want, opts := range map[string]*lambdawrap.StreamOptions[events.DynamoDBEventRecord]{
-		"StreamOptions.Aggregated:": {Aggregated: true},
-		"StreamOptions.Reserve:":    {Reserve: -1},
-		"StreamOptions.Timeout:":    {Timeout: -1},
-		"StreamOptions.Workers:":    {Workers: -1},
-		"StreamOptions.Timeout: 1h": {Timeout: time.Hour},
-	} {
-		each(t, want, oneHarness, func(h *harness) {
-			ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
-
-			defer cancel()
-
-			_, err := lambdawrap.DynamoDBStream(h.store, handler, opts)(ctx, event)
-			if err == nil || !strings.Contains(err.Error(), want) {
-				h.Errorf("got %v, want %s", err, want)
-			}
-		})
-	}
-}
-
 // The default keys are those of the event source, so that each delivery of a record has the same one.
 func TestTheDefaultKeysOfStreams(t *testing.T) {
 	t.Parallel()

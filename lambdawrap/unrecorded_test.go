@@ -206,7 +206,8 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 		{true, false, 80 * time.Millisecond, moment},
 	} {
 		for _, workers := range []int{1, 3, 10} {
-			each(t, fmt.Sprintf("optimistic: %t, single: %t, %v, %d workers", c.optimistic, c.single, c.slow, workers), inBubble(&idemddb.Options{Single: c.single}), func(h *harness) {
+			name := fmt.Sprintf("optimistic: %t, single: %t, %v, %d workers", c.optimistic, c.single, c.slow, workers)
+			each(t, name, inBubble(&idemddb.Options{Single: c.single}), func(h *harness) {
 				h.opts.Workers, h.opts.Optimistic = workers, c.optimistic
 				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 					if isCallOf(isCompletion)(r) {

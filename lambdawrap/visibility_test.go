@@ -320,18 +320,6 @@ func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
 	}
 }
 
-func TestBackoffNeedsVisibility(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	h.opts.Backoff = lambdawrap.ExponentialBackoff
-
-	_, err := h.handle(func(context.Context, events.SQSMessage) error { return nil })(t.Context(), batch("m1 k"))
-	if err == nil || !strings.Contains(err.Error(), "Options.Backoff") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // SQS counts the last request for a message, so there is one for all that stood in its envelope.
 func TestAnEnvelopeStaysHiddenForAsLongAsOneOfItsMessagesNeeds(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,63 +29,43 @@ func (h *harness) heldElsewhere(key string, limit time.Duration) *idemddb.Claim 
 	return held
 }
 
-func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsAndIsDoneWithIt(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Wait = 5 * time.Second
-		h.heldElsewhere("k1", 2*time.Second)
-
-		took := h.answeredIn(30*time.Second, wrap(succeed), numbered(3))
-		h.ran("m0", "m2")
-
-		if took < 2*time.Second || took > 3*time.Second {
-			h.Errorf("it takes %v", took)
-		}
-	})
-}
-
-func TestAMessageWhoseKeyIsReleasedWhileItWaitsRuns(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Wait = 5 * time.Second
-		claim := h.heldElsewhere("k1", 0)
-
-		time.AfterFunc(2*time.Second, func() { claim.Release(context.WithoutCancel(h.Context()), nil) })
-
-		h.answeredIn(30*time.Second, wrap(succeed), numbered(3))
-		h.ran("m0", "m1", "m2")
-	})
-}
-
-func TestAMessageDoesNotWaitLongerThanItShould(t *testing.T) {
+func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsButNotLongerThanItShould(t *testing.T) {
 	t.Parallel()
 
-	for _, wait := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 5 * time.Second} {
-		each(t, wait.String(), everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-			h.opts.Wait = wait
-			h.heldElsewhere("k1", 10*time.Second)
+	const ms = time.Millisecond
 
-			took := h.answeredIn(30*time.Second, wrap(succeed), numbered(3), "m1")
-			h.equal("lines", strings.Count(h.log.String(), "outcome=in_progress"), 1)
+	for name, c := range map[string]struct {
+		wait                time.Duration
+		completes, releases time.Duration // when the other does; 0 for never
+		limit               time.Duration
+		isDone, runs        bool
+		from, to            time.Duration
+	}{
+		"the other completes it":        {5000 * ms, 2000 * ms, 0, 30 * time.Second, true, false, 2000 * ms, 3000 * ms},
+		"the other releases it":         {5000 * ms, 0, 2000 * ms, 30 * time.Second, true, true, 2000 * ms, 3000 * ms},
+		"it is not to wait":             {0, 10 * time.Second, 0, 30 * time.Second, false, false, 0, moment},
+		"it waits for a millisecond":    {ms, 10 * time.Second, 0, 30 * time.Second, false, false, ms, ms + moment},
+		"it waits for a while":          {1500 * ms, 10 * time.Second, 0, 30 * time.Second, false, false, 1500 * ms, 1500*ms + moment},
+		"it waits for half of the time": {5000 * ms, 10 * time.Second, 0, 30 * time.Second, false, false, 5000 * ms, 5000*ms + moment},
+		"the invocation ends before":    {time.Minute, 0, 0, 10 * time.Second, false, false, 0, 10 * time.Second},
+	} {
+		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.opts.Wait = c.wait
+			other := h.heldElsewhere("k1", c.completes)
 
-			if took < wait || took > wait+moment {
-				h.Errorf("it takes %v", took)
+			if c.releases > 0 {
+				time.AfterFunc(c.releases, func() { other.Release(context.WithoutCancel(h.Context()), nil) })
 			}
+
+			failed, took := h.within(c.limit, wrap(succeed), numbered(3))
+			h.equal("the message is done", !slices.Contains(failed, "m1"), c.isDone)
+			h.equal("it runs", slices.Contains(h.runs.all(), "m1"), c.runs)
+			h.equal("lines", strings.Count(h.log.String(), "outcome=in_progress"), len(failed))
+			h.equal("records", []string{h.state("k0"), h.state("k2")}, []string{"COMPLETED", "COMPLETED"})
+			h.lasts(took, c.from, c.to)
+			h.idle()
 		})
 	}
-}
-
-func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Wait = time.Minute
-		h.heldElsewhere("k1", 0)
-
-		failed, _ := h.within(10*time.Second, wrap(succeed), numbered(3))
-		h.equal("failed", failed, []string{"m1"}) // the others are done
-		h.ran("m0", "m2")
-		h.idle()
-	})
 }
 
 func TestAMessageThatWaitsDoesNotStartAfterTheFirstFailure(t *testing.T) {
@@ -108,10 +89,7 @@ func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
 
 		took := h.answeredIn(30*time.Second, h.handle(staged), numbered(3))
 		h.ran("m0", "m1", "m2")
-
-		if took < 2*time.Second || took > 4*time.Second {
-			h.Errorf("it takes %v", took)
-		}
+		h.lasts(took, 2*time.Second, 4*time.Second)
 	})
 }
 

@@ -77,7 +77,7 @@ var limitMutants = []mutant{
 		file: "internal/schedule/grant.go",
 		old:  `need = min(need, longest+longest/4)`,
 		new:  `need = longest + longest/4`,
-		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
+		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "a handler starts with as much time as the longest one took, without the quarter more",
@@ -98,28 +98,28 @@ var limitMutants = []mutant{
 		file: "internal/schedule/grant.go",
 		old:  `need = t.End.Sub(t.Begun) / 2`,
 		new:  `need = t.End.Sub(t.Begun) / 8`,
-		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
+		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "as long as no handler has succeeded, none starts but the first",
 		file: "internal/schedule/grant.go",
 		old:  `need = t.End.Sub(t.Begun) / 2`,
 		new:  `need = t.End.Sub(t.Begun) * 7 / 8`,
-		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
+		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "one slow handler is never forgotten",
 		file: "lambdawrap/handler.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = max(d.last[0], took)`,
-		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
+		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "only the last handler counts, not the longest of the last 16",
 		file: "lambdawrap/handler.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = took`,
-		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
+		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "handlers that failed, such as by their Timeout, say how long one takes",
@@ -128,7 +128,7 @@ var limitMutants = []mutant{
 		d.add(`,
 		new: `if err == nil || begun.Unix() > 0 {
 		d.add(`,
-		pkg: "lambdawrap", run: "TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes",
+		pkg: "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "a handler's answer is dropped as soon as the reserve begins",
@@ -349,7 +349,7 @@ var limitMutants = []mutant{
 		file: "lambdawrap/batch.go",
 		old:  `opts.Wait = max(0, min(opts.Wait, c.untilLastStart()-c.reserve/latePart))`,
 		new:  `opts.Wait = max(0, opts.Wait)`,
-		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
+		pkg:  "lambdawrap", run: "TestAMessageWaitsForAKeyThatAnotherWorkerHoldsButNotLongerThanItShould",
 	},
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",

@@ -14,7 +14,7 @@ var panicMutants = []mutant{
 		file: "internal/panicerror/panicerror.go",
 		old:  `carried != nil {`,
 		new:  `carried == nil {`,
-		pkg:  "lambdawrap", run: "TestAPanicIsLoggedWithTheStackThatItsValueHas",
+		pkg:  "lambdawrap", run: "TestAFailureIsLoggedWithTheStackThatItHas",
 	},
 	{
 		why:  "a panic whose stack cannot be had ends the process",
@@ -23,7 +23,7 @@ var panicMutants = []mutant{
 
 	found, ok`,
 		new: `found, ok`,
-		pkg: "lambdawrap", run: "TestAPanicWhoseStackPanicsCostsItsOwnMessage",
+		pkg: "lambdawrap", run: "TestAFailureIsLoggedWithTheStackThatItHas",
 	},
 	{
 		why:  "a panic with a typed nil pointer ends the process when its error is read",
