@@ -94,24 +94,21 @@ func staging(work func(context.Context, order) (paid, error)) func(context.Conte
 func TestAnInvocationOfFuncWithoutAKeyClaimsNothing(t *testing.T) {
 	t.Parallel()
 
-	for name, key := range map[string]func(context.Context, order) (string, error){
-		"an error": func(context.Context, order) (string, error) { return "", errBank },
-		"empty":    func(context.Context, order) (string, error) { return "", nil },
-		"a panic":  func(context.Context, order) (string, error) { panic(errBank) },
+	for name, c := range map[string]struct {
+		key  func(context.Context, order) (string, error)
+		want error
+	}{
+		"an error": {func(context.Context, order) (string, error) { return "", errBank }, errBank},
+		"empty":    {func(context.Context, order) (string, error) { return "", nil }, lambdawrap.ErrNoKey},
+		"a panic":  {func(context.Context, order) (string, error) { panic(errBank) }, errBank},
+		"no text":  {func(context.Context, order) (string, error) { return "a\xff", nil }, idemddb.ErrBadKey},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		each(t, name, oneHarness, func(h *harness) {
+			f := newFunc(h)
+			f.opts.Key = c.key
 
-			f := newFunc(newHarness(t, nil))
-			f.opts.Key = key
-			want := errBank
-
-			if name == "empty" {
-				want = lambdawrap.ErrNoKey
-			}
-
-			_, err := f.wrap(settleOrder)(t.Context(), order{})
-			f.fails(err, want)
+			_, err := f.wrap(settleOrder)(f.Context(), order{})
+			f.fails(err, c.want)
 			f.equal("runs", f.ran.all(), []string(nil))
 			f.equal("requests", len(f.db.Requests()), 0)
 		})

@@ -115,33 +115,6 @@ func TestHTTPReplaysStatusBodyAndTheHeadersThatALaterCallerMayHave(t *testing.T)
 	}
 }
 
-func TestHTTPMeetsTheHeadersOfTheMiddlewareAroundIt(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.work = func(rw http.ResponseWriter, r *http.Request) {
-		w.equal("seen", rw.Header().Get("X-Request-Id") != "", true)
-		rw.Header().Add("Vary", "Accept")
-		rw.Header().Del("X-Powered-By")
-		created(rw, r)
-	}
-
-	handler := w.handler()
-
-	for id, replayed := range []string{"false", "true"} {
-		recorder := httptest.NewRecorder()
-		recorder.Header().Set("X-Request-Id", strconv.Itoa(id))
-		recorder.Header().Set("X-Powered-By", "Go")
-		recorder.Header().Set("Vary", "Origin")
-		handler.ServeHTTP(recorder, request("k", "{}"))
-
-		got := recorder.Result()
-		w.answered(got, http.StatusCreated, replayed, `{"id":"p-1"}`)
-		w.equal("request id", got.Header.Get("X-Request-Id"), strconv.Itoa(id))
-		w.equal("Vary", got.Header.Values("Vary"), []string{"Origin", "Accept"})
-	}
-}
-
 func TestHTTPAnswersWithoutABody(t *testing.T) {
 	t.Parallel()
 

@@ -223,6 +223,11 @@ func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T)
 	t.Parallel()
 
 	w := newWeb(t, nil)
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		w.equal("the handler sees it", rw.Header().Get("Content-Security-Policy"), "nonce-1")
+		rw.Header().Add("Link", "</b>")
+		created(rw, r)
+	}
 	handler := w.handler()
 
 	for _, test := range []struct {
@@ -235,6 +240,7 @@ func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T)
 		{"true", http.Header{"Content-Security-Policy": {"nonce-2"}, "Trailer": {"Server-Timing"}}},
 	} {
 		recorder := httptest.NewRecorder()
+		recorder.Header().Set("Link", "</a>")
 		maps.Copy(recorder.Header(), test.before)
 		handler.ServeHTTP(recorder, request("k", "{}"))
 		w.answered(recorder.Result(), http.StatusCreated, test.replayed, `{"id":"p-1"}`)
@@ -243,6 +249,7 @@ func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T)
 			w.equal(name, recorder.Header()[name], test.before[name])
 		}
 
+		w.equal("Link", recorder.Header().Values("Link"), []string{"</a>", "</b>"})
 		w.equal("Content-Type", recorder.Header().Get("Content-Type"), "application/json")
 	}
 }

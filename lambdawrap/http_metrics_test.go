@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -186,73 +184,43 @@ func (k mask) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([]byt
 func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 
-	db := audited.Tables(t, nil, idemddbtest.CreateTable("records", ""))
-
-	db.OnChange(func(c idemddbtest.Change) {
-		for name, value := range c.After {
-			if b := []byte(fmt.Sprintf("%s", textsOf(value))); bytes.Contains(b, []byte(secretAnswer)) {
-				t.Errorf("stored in %s: %q", name, b)
-			}
-		}
-	})
-
-	var log bytes.Buffer
-
-	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	runs := 0
-	handler := func(codec idemddb.Codec) http.Handler {
-		metrics := lambdawrap.NewMetrics(&log, "test")
-
-		store, err := idemddb.New(db, "records", "test", &idemddb.Options{
-			Codec: codec, Observe: metrics.Observe, Senders: map[string]idemddb.Sender{"receipts": nil},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			runs++
-
-			if err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{
-				To: "receipts", Body: secretAnswer, Group: secretAnswer, Attributes: map[string]string{"to": secretAnswer},
-			}}}); err != nil {
-				t.Error(err)
+	p, runs := newPlaces(t), 0
+	ask := func(codec idemddb.Codec) *http.Response {
+		handler := lambdawrap.HTTP(p.store(codec), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if runs++; receiptOf(r.Context()) != nil {
+				t.Error("the message is not staged")
 			}
 
 			w.Header().Set("Location", "/payments/"+secretAnswer)
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, secretAnswer)
-		}), &lambdawrap.HTTPOptions{Logger: logger, Caller: func(*http.Request) (string, error) { return "anna", nil }}))
-	}
+		}), &lambdawrap.HTTPOptions{Logger: p.logger, Caller: func(*http.Request) (string, error) { return "anna", nil }})
 
-	ask := func(h http.Handler) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/payments", strings.NewReader("{}"))
-		r.Header.Set("Idempotency-Key", "p-1")
-		h.ServeHTTP(w, r)
-
-		return w
+		return answerOf(p.metrics.MeasureHTTP(handler), request("p-1", "{}"))
 	}
 
 	for range 2 {
-		w := ask(handler(mask(0x55)))
-		if w.Code != http.StatusCreated || w.Body.String() != secretAnswer || w.Header().Get("Location") != "/payments/"+secretAnswer {
-			t.Errorf("answered %d %q with %v", w.Code, w.Body, w.Header())
+		got := ask(mask(0x55))
+		if body := read(got); got.StatusCode != http.StatusCreated || body != secretAnswer || got.Header.Get("Location") != "/payments/"+secretAnswer {
+			t.Errorf("answered %d %q with %v", got.StatusCode, body, got.Header)
 		}
 	}
 
 	for name, codec := range map[string]idemddb.Codec{"another key": mask(0x66), "none": nil} {
-		if w := ask(handler(codec)); w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), secretAnswer) {
-			t.Errorf("%s: answered %d %q", name, w.Code, w.Body)
+		got := ask(codec)
+		if body := read(got); got.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, secretAnswer) {
+			t.Errorf("%s: answered %d %q", name, got.StatusCode, body)
 		}
 	}
 
-	if w := ask(handler(mask(0x55))); runs != 1 || w.Code != http.StatusCreated {
-		t.Errorf("%d runs, want one; with the key again: %d", runs, w.Code)
+	if got := ask(mask(0x55)); runs != 1 || got.StatusCode != http.StatusCreated {
+		t.Errorf("%d runs, want one; with the key again: %d", runs, got.StatusCode)
 	}
 
-	if text := log.String(); strings.Contains(text, secretAnswer) || strings.Count(text, `"outcome":"corrupt"`) != 2 {
-		t.Errorf("the log has what is sealed, or lacks the two answers that did not open:\n%s", text)
+	p.wantClean([]idemddb.Kind{idemddb.KindCompleted, idemddb.KindReplayed, idemddb.KindCorrupt})
+
+	if n := strings.Count(p.written.String(), `"outcome":"corrupt"`); n != 2 {
+		t.Errorf("%d lines of answers that did not open, want 2", n)
 	}
 }
 

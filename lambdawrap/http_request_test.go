@@ -293,26 +293,31 @@ func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 	got := answerOf(lambdawrap.HTTP(none.store, http.HandlerFunc(created), nil), request("k", "{}"))
 	none.refused(got, http.StatusInternalServerError, "server-error")
 
-	caller := none.opts.Caller
-
-	for field, opts := range map[string]lambdawrap.HTTPOptions{
-		"Caller":   {},
-		"MaxBody":  {Caller: caller, MaxBody: -1},
-		"Hosts":    {Caller: caller, Hosts: []string{"a.example.com", "https://b.example.com"}},
-		"Hosts[0]": {Caller: caller, Hosts: []string{""}},
-		"Wait":     {Caller: caller, Wait: -1},
-		"Timeout":  {Caller: caller, Timeout: -1},
-		"Reserve":  {Caller: caller, Reserve: -1},
+	for field, change := range map[string]func(*lambdawrap.HTTPOptions){
+		"Caller":                func(o *lambdawrap.HTTPOptions) { o.Caller = nil },
+		"MaxBody":               func(o *lambdawrap.HTTPOptions) { o.MaxBody = -1 },
+		"Hosts":                 func(o *lambdawrap.HTTPOptions) { o.Hosts = []string{"a.example.com", "https://b.example.com"} },
+		"Hosts[0]":              func(o *lambdawrap.HTTPOptions) { o.Hosts = []string{""} },
+		"Wait":                  func(o *lambdawrap.HTTPOptions) { o.Wait = -1 },
+		"Timeout":               func(o *lambdawrap.HTTPOptions) { o.Timeout = -1 },
+		"Reserve":               func(o *lambdawrap.HTTPOptions) { o.Reserve = -1 },
+		"Conflict.Status":       func(o *lambdawrap.HTTPOptions) { o.Conflict = &lambdawrap.HTTPAnswer{Status: 200} },
+		"Mismatch.Status":       func(o *lambdawrap.HTTPOptions) { o.Mismatch = &lambdawrap.HTTPAnswer{Status: 600} },
+		"KeyMissing.Status":     func(o *lambdawrap.HTTPOptions) { o.KeyMissing = &lambdawrap.HTTPAnswer{} },
+		"EndHeader":             func(o *lambdawrap.HTTPOptions) { o.EndHeader = "a:b" },
+		"FingerprintHeaders[0]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"", "b"} },
+		"FingerprintHeaders[1]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"a", "b c"} },
+		"FingerprintHeaders[2]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"a", "~", "ü"} },
 	} {
 		w := newWeb(t, nil)
-		opts.Logger = w.opts.Logger
-		w.opts = opts
+		change(&w.opts)
 
 		for _, method := range []string{http.MethodPost, http.MethodGet} {
 			got := w.post("k", "{}", func(r *http.Request) { r.Method = method })
 			w.refused(got, http.StatusInternalServerError, "server-error")
 		}
 
+		w.equal("the answer says which", strings.Contains(read(w.post("k", "{}")), "HTTPOptions."+field), true)
 		w.logs("HTTPOptions."+field, ": must ")
 		w.runs(0)
 	}

@@ -318,33 +318,6 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests(t *testing.T) 
 	}
 }
 
-// A client waits no longer for an optimistic commit than for a claim.
-func TestHTTPTellsAClientAfterFiveSecondsThatDynamoDBIsAway(t *testing.T) {
-	t.Parallel()
-
-	for name, test := range map[string]struct {
-		change func(*http.Request)
-		most   time.Duration
-	}{
-		"without a deadline":        {func(*http.Request) {}, 5 * time.Second},
-		"a deadline in a minute":    {deadline(time.Minute), 5 * time.Second},
-		"a deadline in two seconds": {deadline(2 * time.Second), 1750 * time.Millisecond}, // a quarter of the reserve is left for the answer
-	} {
-		each(t, name, bothWebs, func(w *web) {
-			w.work = stagingHandler(nil)
-			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
-
-			begun := time.Now()
-
-			w.refused(w.post("k", "{}", test.change), http.StatusServiceUnavailable, "unavailable")
-
-			if took := time.Since(begun); took > test.most {
-				w.Errorf("the answer came after %v, want %v", took, test.most)
-			}
-		})
-	}
-}
-
 func TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {

@@ -24,33 +24,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// serve starts a server on the loopback interface. It returns a function that sends a payment of the caller c-1.
-func (w *web) serve(t *testing.T) func(ctx context.Context, key, body string) (*http.Response, error) {
-	t.Helper()
-
-	server := httptest.NewServer(w.handler())
-	t.Cleanup(server.Close)
-
-	return func(ctx context.Context, key, body string) (*http.Response, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/payments", strings.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-
-		r.SetBasicAuth("c-1", "secret")
-		r.Header.Set("Idempotency-Key", key)
-
-		return server.Client().Do(r)
-	}
-}
-
 func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 	t.Parallel()
 
 	w := newWeb(t, nil)
 	w.opts.Wait = time.Minute
 	w.work = stagingHandler(nil)
-	post := w.serve(t)
 
 	var (
 		wg      sync.WaitGroup
@@ -60,7 +39,7 @@ func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 
 	for range 20 {
 		wg.Go(func() {
-			got, err := post(t.Context(), "k", "{}")
+			got, err := w.roundTrip(request("k", "{}"))
 			if err != nil {
 				t.Error(err)
 
@@ -84,53 +63,7 @@ func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 	}
 
 	w.runs(1)
-
-	got, err := post(t.Context(), "k", "[]")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w.refused(got, http.StatusUnprocessableEntity, "key-reused")
-}
-
-func TestHTTPServerAClientThatLeavesFindsItsAnswerLater(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.opts.Wait = time.Minute
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	w.work = func(rw http.ResponseWriter, r *http.Request) {
-		close(begun)
-		<-goOn
-		w.equal("the context", r.Context().Err(), nil)
-		stagingHandler(nil)(rw, r)
-	}
-	post := w.serve(t)
-
-	ctx, leave := context.WithCancel(t.Context())
-
-	left := make(chan error)
-	go func() {
-		_, err := post(ctx, "k", "{}")
-		left <- err
-	}()
-
-	<-begun
-	leave()
-
-	if err := <-left; err == nil {
-		t.Error("the client did not leave")
-	}
-
-	close(goOn)
-
-	got, err := post(t.Context(), "k", "{}")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
-	w.runs(1)
+	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 }
 
 func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
@@ -143,7 +76,6 @@ func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
 		rw.Header().Del("Link")
 		created(rw, r)
 	}
-	post := w.serve(t)
 
 	for _, want := range [][]string{{"103 </style.css>; rel=preload"}, nil} {
 		var informed []string
@@ -156,7 +88,7 @@ func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
 			},
 		})
 
-		got, err := post(ctx, "k", "{}")
+		got, err := w.roundTrip(request("k", "{}").WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -198,41 +199,77 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 	}
 }
 
+// It is the server's mistake if the handler ignores that. An answer of 4xx may say why, and is kept as any other: the client reads a
+// no, so it must not find the half that was staged before.
 func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.T) {
 	t.Parallel()
 
+	toNobody := func(ctx context.Context) error {
+		return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
+	}
+
 	for status, want := range map[int]int{201: 500, 400: 400, 422: 422, 500: 500} {
-		bothWebs(t, func(w *web) {
-			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody knows", Body: "b"}}})
-				w.equal("Stage refuses it", errors.Is(err, idemddb.ErrBadEffects), true)
-				rw.WriteHeader(status)
-			}
+		for text, stage := range map[string]func(context.Context) error{`message 0: Message.To: \"nobody knows\"`: toNobody, "512": stageTooMuch} {
+			each(t, fmt.Sprint(status, " after ", text), bothWebs, func(w *web) {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
+					w.equal("Stage refuses it", errors.Is(stage(r.Context()), idemddb.ErrBadEffects), true)
+					rw.WriteHeader(status)
+				}
 
-			w.equal("status", w.post("k", "{}").StatusCode, want)
-			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
-			w.logs("level=ERROR", `message 0: Message.To: \"nobody knows\"`)
+				w.equal("status", w.post("k", "{}").StatusCode, want)
+				w.equal("entries", len(w.db.Items("ledger")), 0)
+				w.equal("record", w.recordState("k"), map[bool]string{true: "COMPLETED", false: "INPROGRESS released"}[want < 500])
+				w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
+				w.logs("level=ERROR", text)
 
-			if last := w.observed[len(w.observed)-1]; want == http.StatusInternalServerError && status == http.StatusCreated {
-				w.equal("event", last.Kind, idemddb.KindReleased)
-				w.equal("its error", errors.Is(last.Err, idemddb.ErrBadEffects), true)
-			}
-		})
+				if last := w.observed[len(w.observed)-1]; status == http.StatusCreated {
+					w.logs(idemddb.ErrNotStaged.Error())
+					w.equal("event", last.Kind, idemddb.KindReleased)
+					w.equal("its error", errors.Is(last.Err, idemddb.ErrBadEffects), true)
+				}
+			})
+		}
 	}
 }
 
+// A client waits no longer for an optimistic commit than for a claim.
 func TestHTTPWhenDynamoDBIsAwayNothingRunsUnguarded(t *testing.T) {
 	t.Parallel()
 
-	for _, fault := range []idemddbtest.Fault{idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.LostRequest, idemddbtest.AccessDenied} {
-		each(t, string(fault), inWebBubble(nil), func(w *web) {
-			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+	soon := deadline(20 * time.Second)
 
-			got := w.post("k", "{}", deadline(20*time.Second))
+	for name, test := range map[string]struct {
+		fault  idemddbtest.Fault
+		change func(*http.Request)
+		most   time.Duration // until the answer
+	}{
+		"throttled":                 {idemddbtest.Throttle, soon, 5 * time.Second},
+		"errors of the server":      {idemddbtest.ServerError, soon, 5 * time.Second},
+		"denied":                    {idemddbtest.AccessDenied, soon, 5 * time.Second},
+		"no answer":                 {idemddbtest.LostRequest, soon, 5 * time.Second},
+		"without a deadline":        {idemddbtest.LostRequest, func(*http.Request) {}, 5 * time.Second},
+		"a deadline in a minute":    {idemddbtest.LostRequest, deadline(time.Minute), 5 * time.Second},
+		"a deadline in two seconds": {idemddbtest.LostRequest, deadline(2 * time.Second), 1750 * time.Millisecond}, // a quarter of the reserve is left
+	} {
+		each(t, name, bothWebs, func(w *web) {
+			if w.opts.Optimistic && test.fault == idemddbtest.AccessDenied {
+				return // a commit that is refused is a mistake of the server
+			}
+
+			w.work = stagingHandler(nil)
+			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return test.fault })
+
+			begun := time.Now()
+			got := w.post("k", "{}", test.change)
+			w.lasts(time.Since(begun), 0, test.most)
 			w.equal("Retry-After", got.Header.Get("Retry-After"), "1")
 			w.refused(got, http.StatusServiceUnavailable, "unavailable")
-			w.runs(0)
-			w.logs("outcome=unanswered")
+
+			if !w.opts.Optimistic {
+				w.runs(0)
+				w.logs("outcome=unanswered")
+			}
 		})
 	}
 }

@@ -315,6 +315,7 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 		// The error of a nested Do.
 		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
 		{"", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+		{"a\xff", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
 	} {
 		answer = c.answer
 		_, err := function(t.Context(), order{ID: c.id})

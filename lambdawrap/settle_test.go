@@ -1,7 +1,6 @@
 package lambdawrap_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -196,22 +195,6 @@ func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	})
 }
 
-func TestAnInvocationWithAnInvalidKeyIsCountedAsOneWithoutAKey(t *testing.T) {
-	t.Parallel()
-
-	var out bytes.Buffer
-
-	m := lambdawrap.NewMetrics(&out, "payments")
-	h := newHarness(t, &idemddb.Options{Observe: m.Observe})
-	f := lambdawrap.Func(h.store, func(context.Context, string) (string, error) { return "", nil }, &lambdawrap.FuncOptions[string]{
-		Key: func(context.Context, string) (string, error) { return "a\xff", nil },
-	})
-
-	if _, err := lambdawrap.Measure(m, f)(t.Context(), "x"); !errors.Is(err, idemddb.ErrBadKey) || !strings.Contains(out.String(), `"Permanent":1`) {
-		t.Errorf("got error %v and the line %s", err, out.String())
-	}
-}
-
 // The key is another worker's, so that it could not be ended: the message comes back, and is not one that failed for good.
 func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
@@ -263,48 +246,5 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 
 		h.check(h.handle(again), deliveredFor(batch("m1 k"), 2), nil, []string{"m1"})
 		h.equal("committed", h.counted("k"), "1")
-	})
-}
-
-// An answer of 4xx may say why: it is kept as any other.
-func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
-	t.Parallel()
-	bothWebs(t, func(w *web) {
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			_ = stageTooMuch(r.Context())
-
-			created(rw, r)
-		}
-
-		w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
-		w.logs("level=ERROR", idemddb.ErrNotStaged.Error())
-		w.equal("record", w.recordState("k"), "INPROGRESS released")
-
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			if err := stageTooMuch(r.Context()); err != nil {
-				rw.WriteHeader(http.StatusRequestEntityTooLarge)
-			}
-		}
-
-		w.answered(w.post("k", "{}"), http.StatusRequestEntityTooLarge, "false", "")
-		w.equal("record", w.recordState("k"), "COMPLETED")
-	})
-}
-
-// The client reads a no, so it must not find the half that was staged before.
-func TestHTTPARefusalAfterAnErrorOfStageWritesNothingOfWhatWasStaged(t *testing.T) {
-	t.Parallel()
-	bothWebs(t, func(w *web) {
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
-
-			if err := stageTooMuch(r.Context()); err != nil {
-				rw.WriteHeader(http.StatusUnprocessableEntity)
-			}
-		}
-
-		w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
-		w.equal("entries", len(w.db.Items("ledger")), 0)
-		w.equal("record", w.recordState("k"), "COMPLETED")
 	})
 }

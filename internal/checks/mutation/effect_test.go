@@ -450,7 +450,7 @@ var effectMutants = []mutant{
 		file: "lambdawrap/http_exchange.go",
 		old:  `case errStage != nil && status < http.StatusBadRequest:`,
 		new:  `case errStage != nil:`,
-		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
+		pkg:  "lambdawrap", run: "TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers",
 	},
 	{
 		why:  "work that ignores an error of CompleteWith is completed without its effects",

@@ -119,7 +119,7 @@ var httpMutants = []mutant{
 		file: "lambdawrap/http_exchange.go",
 		old:  `!x.answerAt.IsZero() && x.answerAt.Before(end) {`,
 		new:  `!x.answerAt.IsZero() && x.answerAt.Before(end) && false {`,
-		pkg:  "lambdawrap", run: "TestHTTPTellsAClientAfterFiveSecondsThatDynamoDBIsAway",
+		pkg:  "lambdawrap", run: "TestHTTPWhenDynamoDBIsAwayNothingRunsUnguarded",
 	},
 	{
 		why:  "a client that leaves cancels the work",
