@@ -64,30 +64,13 @@ func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
 func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		var dead []string
-
-		gone := false
-		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
-			dead = append(dead, m.MessageId)
-
-			if gone {
-				return errors.New("queue gone")
-			}
-
-			return nil
-		}
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if strings.HasPrefix(m.Body, "bad") {
-				return lambdawrap.Permanent(errBank)
-			}
-
-			return nil
-		})
+		dead := h.parking()
+		function := h.handle(failingWith(lambdawrap.Permanent(errBank), "bad1"))
 		h.expect(function, batch("m1 bad1 a", "m2 a2 a", "m3 bad1 a"), nil, []string{"m1", "m2"})
-		h.equal("dead letters", dead, []string{"m1", "m3"})
+		h.equal("dead letters", dead.all(), []string{"m1", "m3"})
 
-		gone = true
-		h.expect(function, batch("m1 bad1 a", "m4 a4 a"), []string{"m1", "m4"}, nil)
+		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return errors.New("queue gone") }
+		h.expect(h.handle(succeed), batch("m1 bad1 a", "m4 a4 a"), []string{"m1", "m4"}, nil)
 	})
 }
 
@@ -232,32 +215,25 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
 	t.Parallel()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		each(t, name, everyMode, func(h *harness) {
-			ends := h.outcomes()
-			h.opts.StopAtFailure, h.opts.Optimistic = true, optimistic
-			closed := always()
-			work := failing(closed, "b")
-			function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
-				_ = idemddb.Stage(ctx, idemddb.Effects{})
+	claimedAndOptimistic(everyMode)(t, func(h *harness) {
+		ends := h.outcomes()
+		h.opts.StopAtFailure = true
+		closed := always()
+		function := h.handle(h.staging(failing(closed, "b")))
 
-				return work(ctx, m)
-			})
+		h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
+		h.sorted("ends", ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
+		h.logs("outcome=blocked", "Options.StopAtFailure is set")
 
-			h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
-			h.sorted("ends", ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
-			h.logs("outcome=blocked", "Options.StopAtFailure is set")
-
-			for _, key := range []string{"c", "d"} {
-				if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
-					h.Errorf("%s: %s with %s attempts", key, state, h.attempts(key))
-				}
+		for _, key := range []string{"c", "d"} {
+			if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
+				h.Errorf("%s: %s with %s attempts", key, state, h.attempts(key))
 			}
+		}
 
-			closed.Store(false)
-			h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
-		})
-	}
+		closed.Store(false)
+		h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
+	})
 }
 
 // The next handler does not start before it is known whether the hook takes what will never succeed.
@@ -275,16 +251,10 @@ func TestAFailureThatTheDeadLetterHookTakesDoesNotStopABatch(t *testing.T) {
 	} {
 		each(t, name, everyMode, func(h *harness) {
 			if h.opts.StopAtFailure = true; c.hook {
-				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
+				h.parking()
 			}
 
-			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.MessageId == "m1" {
-					return c.cause
-				}
-
-				return nil
-			}), batch("m1 a", "m2 b"), c.failed, c.runs)
+			h.check(h.handle(failingWith(c.cause, "a")), batch("m1 a", "m2 b"), c.failed, c.runs)
 		})
 	}
 }

@@ -64,6 +64,40 @@ func (f *funcHarness) fails(err, want error) {
 	}
 }
 
+// within makes an invocation for the order o-1 with a time limit; 0 for none.
+func (f *funcHarness) within(limit time.Duration, work func(context.Context, order) (paid, error)) (got paid, took time.Duration, err error) {
+	ctx, cancel := context.WithCancel(f.Context())
+	if limit > 0 {
+		ctx, cancel = context.WithTimeout(f.Context(), limit)
+	}
+
+	defer cancel()
+
+	begun := time.Now()
+	got, err = f.wrap(work)(ctx, order{ID: "o-1"})
+
+	return got, time.Since(begun), err
+}
+
+// answers is within for an order that is settled.
+func (f *funcHarness) answers(limit time.Duration) (took time.Duration) {
+	f.Helper()
+
+	got, took, err := f.within(limit, staging(settleOrder))
+	f.is(got, err, paid{"o-1", 0, []int{}})
+
+	return took
+}
+
+// hasNoTime is within for an order that finds no time to start.
+func (f *funcHarness) hasNoTime(limit time.Duration) {
+	f.Helper()
+
+	_, _, err := f.within(limit, staging(settleOrder))
+	f.fails(err, lambdawrap.ErrNoTime)
+	f.equal("runs", f.ran.all(), []string(nil))
+}
+
 func settleOrder(_ context.Context, o order) (paid, error) {
 	return paid{ID: o.ID, Amount: o.Amount, Charges: []int{}}, nil
 }
@@ -172,26 +206,16 @@ func TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime(t *testing.T) {
 		f := newFunc(h)
 		other := claim(f, f.store, "o-1")
 
-		_, err := f.wrap(settleOrder)(f.Context(), order{ID: "o-1"})
+		_, _, err := f.within(0, settleOrder)
 		f.fails(err, idemddb.ErrInProgress)
 
 		f.opts.Wait, f.opts.Timeout = time.Hour, 5*time.Second
-		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-
-		defer cancel()
-
-		begun := time.Now()
-		_, err = f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		_, took, err := f.within(20*time.Second, settleOrder)
 		f.fails(err, idemddb.ErrInProgress)
-		f.equal("waited until it could not start", time.Since(begun).Round(time.Second), 14*time.Second)
+		f.equal("waited until it could not start", took.Round(time.Second), 14*time.Second)
 
 		time.AfterFunc(3*time.Second, func() { _ = other.Release(h.Context(), nil) })
-
-		ctx, cancel = context.WithTimeout(f.Context(), 20*time.Second)
-		defer cancel()
-
-		got, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
-		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.answers(20 * time.Second)
 	})
 }
 
@@ -210,34 +234,26 @@ func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
 
 func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *testing.T) {
 	t.Parallel()
-	everyFunc(t, func(f *funcHarness) {
-		for id, test := range map[string]struct{ timeout, limit, ends time.Duration }{
-			"by its time-out":   {3 * time.Second, 20 * time.Second, 3 * time.Second},
-			"by the reserve":    {0, 20 * time.Second, 19 * time.Second},
-			"without a limit":   {3 * time.Second, 0, 3 * time.Second},
-			"with its time-out": {19 * time.Second, 20 * time.Second, 19 * time.Second},
-		} {
+
+	for name, test := range map[string]struct{ timeout, limit, ends time.Duration }{
+		"by its time-out":   {3 * time.Second, 20 * time.Second, 3 * time.Second},
+		"by the reserve":    {0, 20 * time.Second, 19 * time.Second},
+		"without a limit":   {3 * time.Second, 0, 3 * time.Second},
+		"with its time-out": {19 * time.Second, 20 * time.Second, 19 * time.Second},
+	} {
+		each(t, name, everyFunc, func(f *funcHarness) {
 			f.opts.Timeout = test.timeout
-			ctx, cancel := f.Context(), func() {}
-
-			if test.limit > 0 {
-				ctx, cancel = context.WithTimeout(f.Context(), test.limit)
-			}
-
-			begun := time.Now()
-			got, err := f.wrap(staging(func(ctx context.Context, o order) (paid, error) {
+			got, took, err := f.within(test.limit, staging(func(ctx context.Context, o order) (paid, error) {
 				<-ctx.Done()
 				time.Sleep(100 * time.Millisecond) // the handler ends in the reserve
 
 				return settleOrder(ctx, o)
-			}))(ctx, order{ID: id})
-
-			f.equal("took", time.Since(begun).Round(time.Second), test.ends)
-			f.is(got, err, paid{id, 0, []int{}})
-			f.equal("record", f.state(id), "COMPLETED")
-			cancel()
-		}
-	})
+			}))
+			f.equal("took", took.Round(time.Second), test.ends)
+			f.is(got, err, paid{"o-1", 0, []int{}})
+			f.equal("record", f.state("o-1"), "COMPLETED")
+		})
+	}
 }
 
 // The error of the key function says more than that its time is over.
@@ -251,10 +267,7 @@ func TestAnErrorOfAKeyFunctionOfFuncThatComesTooLateIsTheError(t *testing.T) {
 			return "", errBank
 		}
 
-		ctx, cancel := context.WithTimeout(f.Context(), 6*time.Second)
-		defer cancel()
-
-		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		_, _, err := f.within(6*time.Second, settleOrder)
 		f.fails(err, errBank)
 	})
 }
@@ -276,15 +289,8 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 	bubble(t, nil, func(h *harness) {
 		f := newFunc(h)
 		f.opts.Timeout = 9 * time.Second
-		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second+time.Millisecond)
-
-		defer cancel()
-
 		h.slowRequests(10 * time.Millisecond)
-
-		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
-		f.equal("error", errors.Is(err, lambdawrap.ErrNoTime), true)
-		f.equal("runs", f.ran.all(), []string(nil))
+		f.hasNoTime(10*time.Second + time.Millisecond)
 		f.equal("record", f.state("o-1"), "INPROGRESS released")
 		f.equal("attempts", f.attempts("o-1"), "0")
 	})
@@ -300,16 +306,9 @@ func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T
 			return o.ID, nil
 		}
 
-		ctx, cancel := context.WithTimeout(f.Context(), 8*time.Second)
-		defer cancel()
-
-		_, err := f.wrap(staging(settleOrder))(ctx, order{ID: "o-1"})
-		f.equal("error", errors.Is(err, lambdawrap.ErrNoTime), true)
-		f.equal("runs", f.ran.all(), []string(nil))
+		f.hasNoTime(8 * time.Second)
 		f.equal("requests", len(f.db.Requests()), 0)
-
-		got, err := f.wrap(staging(settleOrder))(f.Context(), order{ID: "o-1"}) // without a deadline there is time for it
-		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.answers(0) // without a deadline there is time for it
 	})
 }
 
@@ -319,14 +318,10 @@ func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 		f := newFunc(h)
 		h.db.Intercept(faultFor(isCompletion, idemddbtest.LostRequest))
 
-		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-		defer cancel()
-
-		begun := time.Now()
-		got, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		got, took, err := f.within(20*time.Second, settleOrder)
 		f.is(got, err, paid{"o-1", 0, []int{}})
 		f.equal("unrecorded", h.count(idemddb.KindUnrecorded), 1)
-		f.equal("in time for the answer", time.Since(begun) <= 20*time.Second-250*time.Millisecond+moment, true)
+		f.lasts(took, 0, 20*time.Second-250*time.Millisecond+moment)
 	})
 }
 
@@ -336,16 +331,11 @@ func TestFuncFailsWhenWhatItStagedIsNotKnownToBeCommitted(t *testing.T) {
 		isTransaction := func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }
 		f.db.Intercept(faultFor(isTransaction, idemddbtest.LostReply))
 
-		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-		defer cancel()
-
-		_, err := f.wrap(staging(settleOrder))(ctx, order{ID: "o-1"})
+		_, _, err := f.within(20*time.Second, staging(settleOrder))
 		f.fails(err, idemddb.ErrUncommitted)
 
 		f.db.Intercept(nil)
-
-		got, err := f.wrap(staging(settleOrder))(f.Context(), order{ID: "o-1"})
-		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.answers(0)
 		f.equal("effects", f.counted("o-1"), "1")
 	})
 }

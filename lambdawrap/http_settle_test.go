@@ -209,7 +209,7 @@ func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.
 	}
 
 	for status, want := range map[int]int{201: 500, 400: 400, 422: 422, 500: 500} {
-		for text, stage := range map[string]func(context.Context) error{`message 0: Message.To: \"nobody knows\"`: toNobody, "512": stageTooMuch} {
+		for text, stage := range map[string]func(context.Context) error{`message 0: Message.To: \"nobody knows\"`: toNobody, "item 1: it has 512023 bytes": stageTooMuch} {
 			each(t, fmt.Sprint(status, " after ", text), bothWebs, func(w *web) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
@@ -388,7 +388,7 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 	t.Parallel()
 	bothWebsWith(t, &broken, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			w.equal("Stage", announce(r.Context(), events.SQSMessage{}), nil)
+			w.equal("Stage", announceTwice(r.Context(), events.SQSMessage{}), nil)
 			created(rw, r)
 		}
 

@@ -321,7 +321,7 @@ var effectMutants = []mutant{
 		file: "idemddb/deliver.go",
 		old:  `if e.Kind == KindUnsent && s.opts.RedeliverUnsent {`,
 		new:  `if e.Kind == "" {`,
-		pkg:  "lambdawrap", run: "TestWithoutASweepAnUnsentMessageHasOneLine",
+		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 	{
 		why:  "a message of a request that is not sent leaves no line in the log",
@@ -342,7 +342,7 @@ var effectMutants = []mutant{
 		file: "lambdawrap/work.go",
 		old:  `ctx = m.derived`,
 		new:  `return m.derived`,
-		pkg:  "lambdawrap", run: "TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent",
+		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 	{
 		why:  "a message that hangs keeps back the same others in each sweep",

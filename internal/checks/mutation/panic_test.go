@@ -104,13 +104,13 @@ var panicMutants = []mutant{
 		file: "lambdawrap/log.go",
 		old:  `return panicerror.StackOf(err)`,
 		new:  `return nil`,
-		pkg:  "lambdawrap", run: "TestAPanicOfASenderIsLoggedWithItsStack",
+		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 	{
 		why:  "a Sender that panics is not an error that a person must look at",
 		file: "lambdawrap/log.go",
 		old:  `isPanic || isPanicInStore ||`,
 		new:  `isPanic || isPanicInStore && err == nil ||`,
-		pkg:  "lambdawrap", run: "TestAPanicOfASenderIsLoggedWithItsStack",
+		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 }
