@@ -203,6 +203,13 @@ func TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns(t *testing.T) {
 
 func untilItsEnd(ctx context.Context) { <-ctx.Done() }
 
+// obeying is a handler that works until it is told to stop.
+func obeying(ctx context.Context, _ events.SQSMessage) error {
+	<-ctx.Done()
+
+	return ctx.Err()
+}
+
 func pastItsEnd(context.Context) { time.Sleep(time.Minute) }
 
 func TestNothingStartsInTheReserve(t *testing.T) {

@@ -177,7 +177,7 @@ func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.equal("error", claim(h, h.store, "dead").Fail(h.Context(), nil), nil)
 
-		h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { <-ctx.Done(); return ctx.Err() }
+		h.opts.DeadLetter = hookOf(obeying)
 
 		h.answeredIn(10*time.Second, h.event(reporting()), batch("m1 dead a", "m2 k2 b", "m3 k3 a"), "m1", "m2", "m3")
 		h.ran()
@@ -377,7 +377,7 @@ func TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack(t *testing.T) {
 		each(t, fmt.Sprint("single: ", single), inBubble(&idemddb.Options{Lease: 4 * time.Second, Single: single}), func(h *harness) {
 			h.equal("failed", h.heldElsewhere("dead", 0).Fail(h.Context(), errBank), nil)
 
-			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { time.Sleep(10 * time.Second); return nil }
+			h.opts.DeadLetter = hookOf(slowly(10 * time.Second))
 
 			begun := time.Now()
 			h.throttled("a", func() bool { return time.Since(begun) > time.Second && time.Since(begun) < 9*time.Second })

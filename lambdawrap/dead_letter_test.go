@@ -23,7 +23,7 @@ func TestAHookThatFailsFailsItsMessage(t *testing.T) {
 
 	for name, hook := range map[string]func(context.Context, events.SQSMessage, error) error{
 		"none":  nil,
-		"error": func(context.Context, events.SQSMessage, error) error { return errors.New("queue gone") },
+		"error": hookOf(failWith(errors.New("queue gone"))),
 		"panic": func(context.Context, events.SQSMessage, error) error { panic("hook") },
 		"exit":  func(context.Context, events.SQSMessage, error) error { runtime.Goexit(); return nil },
 	} {
@@ -48,22 +48,19 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 		each(t, strconv.Itoa(workers), everyMode, func(h *harness) {
 			h.opts.Workers = workers
 
-			var running, most, hooks atomic.Int64
+			var (
+				calls meter
+				hooks atomic.Int64
+			)
 
-			call := func() {
-				raise(&most, running.Add(1))
-				defer running.Add(-1)
-
-				time.Sleep(time.Second)
-			}
 			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
 				hooks.Add(1)
-				call()
+				calls.takes(time.Second)
 
 				return nil
 			}
 			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				call()
+				calls.takes(time.Second)
 
 				if m.Body[len(m.Body)-1]%2 == 0 {
 					return lambdawrap.Permanent(errBank)
@@ -78,7 +75,7 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 
 			h.equal("hooks", hooks.Load(), int64(60))
 			h.equal("runs", len(h.runs.all()), 60)
-			h.equal("at once", most.Load(), int64(workers))
+			h.equal("at once", calls.most.Load(), int64(workers))
 		})
 	}
 }
@@ -94,26 +91,14 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 				h.equal("error", claim(h, h.store, fmt.Sprint("k", i)).Fail(h.Context(), nil), nil)
 			}
 
-			var running, most atomic.Int64
+			var calls meter
 
-			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-				raise(&most, running.Add(1))
-				defer running.Add(-1)
+			h.opts.DeadLetter = hookOf(calls.slowly(time.Second))
 
-				time.Sleep(time.Second)
+			failed, _ := h.within(10*time.Second, wrap(h, succeed), numbered(20)) // the handlers have 2 s, the hooks 8 s
+			h.equal("at once", calls.most.Load(), int64(2))
 
-				return nil
-			}
-
-			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // the handlers have 2 s, the hooks 8 s
-			defer cancel()
-
-			response, err := wrap(h, succeed)(ctx, numbered(20))
-			h.equal("error", err, nil)
-			h.equal("in time", ctx.Err(), nil)
-			h.equal("at once", most.Load(), int64(2))
-
-			if done := 20 - len(response.BatchItemFailures); done < 4 || done > 16 {
+			if done := 20 - len(failed); done < 4 || done > 16 {
 				h.Errorf("%d are done", done)
 			}
 		})

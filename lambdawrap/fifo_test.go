@@ -2,7 +2,6 @@ package lambdawrap_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +68,7 @@ func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
 		h.expect(function, batch("m1 bad1 a", "m2 a2 a", "m3 bad1 a"), nil, []string{"m1", "m2"})
 		h.equal("dead letters", dead.all(), []string{"m1", "m3"})
 
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return errors.New("queue gone") }
+		h.opts.DeadLetter = hookOf(failWith(errBank))
 		h.expect(h.handle(succeed), batch("m1 bad1 a", "m4 a4 a"), []string{"m1", "m4"}, nil)
 	})
 }

@@ -108,7 +108,9 @@ var endingCases = map[string]endingCase{
 	"nobody knows whether it is committed": {func(f *funcHarness) {
 		fails(f, "TransactWriteItems", idemddbtest.LostReply)
 	}, stagesACount, lambdawrap.OutcomeUncommitted},
-	"its message is not sent": {nil, func(ctx context.Context, _ *funcHarness) error { return announceTwice(ctx, events.SQSMessage{}) }, lambdawrap.OutcomeUnsent},
+	"its message is not sent": {nil, func(ctx context.Context, _ *funcHarness) error {
+		return announceTwice(ctx, events.SQSMessage{})
+	}, lambdawrap.OutcomeUnsent},
 }
 
 func TestAnInvocationOfFuncHasTheOutcomeOfItsEnding(t *testing.T) {

@@ -153,6 +153,11 @@ func failWith(err error) lambdawrap.Handler {
 	return func(context.Context, events.SQSMessage) error { return err }
 }
 
+// hookOf makes a dead-letter hook of a handler.
+func hookOf(work lambdawrap.Handler) func(context.Context, events.SQSMessage, error) error {
+	return func(ctx context.Context, m events.SQSMessage, _ error) error { return work(ctx, m) }
+}
+
 // keyless is a key function that fails with this error for these bodies, and takes any other as the key.
 func keyless(err error, bodies ...string) lambdawrap.KeyFunc {
 	return func(_ context.Context, m events.SQSMessage) (string, error) {
@@ -176,6 +181,25 @@ func always() *atomic.Bool {
 func slowly(d time.Duration) lambdawrap.Handler {
 	return func(context.Context, events.SQSMessage) error {
 		time.Sleep(d)
+
+		return nil
+	}
+}
+
+// meter knows the most calls that took their time at once.
+type meter struct{ now, most atomic.Int64 }
+
+func (m *meter) takes(d time.Duration) {
+	raise(&m.most, m.now.Add(1))
+	defer m.now.Add(-1)
+
+	time.Sleep(d)
+}
+
+// slowly is a handler that takes a time.
+func (m *meter) slowly(d time.Duration) lambdawrap.Handler {
+	return func(context.Context, events.SQSMessage) error {
+		m.takes(d)
 
 		return nil
 	}

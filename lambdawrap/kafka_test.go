@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,23 +15,22 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // readKafka wraps a handler of records with the default key. h.runs gets the topic, the partition and the value of each run.
 func (h *harness) readKafka(
-	work func(lambdawrap.KafkaRecord) error, opts *lambdawrap.KafkaOptions,
+	work lambdawrap.Handler, opts *lambdawrap.KafkaOptions,
 ) func(events.KafkaEvent) []lambdawrap.KafkaItemIdentifier {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
 	}
 
-	function := lambdawrap.Kafka(h.store, func(_ context.Context, r lambdawrap.KafkaRecord) error {
+	function := lambdawrap.Kafka(h.store, func(ctx context.Context, r lambdawrap.KafkaRecord) error {
 		defer h.runs.add(r.Topic + " " + string(r.Value))
 
-		return work(r)
+		return work(ctx, messageOfKafka(r))
 	}, opts)
 
 	return func(event events.KafkaEvent) (failed []lambdawrap.KafkaItemIdentifier) {
@@ -49,22 +47,11 @@ func (h *harness) readKafka(
 	}
 }
 
-func noFailure(lambdawrap.KafkaRecord) error { return nil }
-
-// failingValues is the work of a handler that fails for records with these values as long as closed says so.
-func failingValues(closed *atomic.Bool, values ...string) func(lambdawrap.KafkaRecord) error {
-	work := failing(closed, values...)
-
-	return func(r lambdawrap.KafkaRecord) error {
-		return work(context.Background(), events.SQSMessage{Body: string(r.Value)})
-	}
-}
-
 func TestEachTopicPartitionIsInOrderAndTheLowestFailedOffsetOfEachIsReported(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		closed := always()
-		read := h.readKafka(failingValues(closed, "a2", "b3", "b1"), &lambdawrap.KafkaOptions{})
+		read := h.readKafka(failing(closed, "a2", "b3", "b1"), &lambdawrap.KafkaOptions{})
 		event := kafkaEvent(batch("10 a2 a", "9 a1 a", "11 a3 a", "8 c2 c", "7 c1 c", "100 b1 b", "101 b2 b", "102 b3 b"))
 
 		h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier{{Partition: "a-0", Offset: 10}, {Partition: "b-0", Offset: 100}})
@@ -98,7 +85,7 @@ func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T
 		"another offset":           {func(e *events.KafkaEvent) { e.Records["a-0"][0].Offset = 1 }, []string{"a x"}},
 	} {
 		h := newHarness(t, nil)
-		read := h.readKafka(noFailure, &lambdawrap.KafkaOptions{})
+		read := h.readKafka(succeed, &lambdawrap.KafkaOptions{})
 		event := kafkaEvent(batch("0 x a"))
 		read(event)
 		test.change(&event)
@@ -106,29 +93,6 @@ func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T
 		h.equal(name+", failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
 		h.equal(name, h.runs.all(), test.runs)
 	}
-}
-
-func TestARecordOfKafkaThatWillNeverSucceedIsParkedAndTheRestOfItsPartitionGoesOn(t *testing.T) {
-	t.Parallel()
-
-	var parked journal
-
-	h := newHarness(t, &idemddb.Options{MaxAttempts: 2})
-	read := h.readKafka(failingValues(always(), "poison"), &lambdawrap.KafkaOptions{
-		DeadLetter: func(_ context.Context, r lambdawrap.KafkaRecord, _ error) error {
-			parked.add(r.Topic + " " + string(r.Value))
-
-			return nil
-		},
-	})
-	event := kafkaEvent(batch("1 poison a", "2 a2 a"))
-
-	for _, want := range [][]lambdawrap.KafkaItemIdentifier{{{Partition: "a-0", Offset: 1}}, {{Partition: "a-0", Offset: 1}}, nil} {
-		h.equal("failed", read(event), want)
-	}
-
-	h.ran("a a2")
-	h.equal("parked", parked.all(), []string{"a poison"})
 }
 
 // The file is as Lambda sends it, with two topics, a tombstone, a key and headers with negative bytes.
@@ -243,11 +207,7 @@ func TestWhatIsNoEventOfKafkaIsAnInvocationErrorBeforeAnythingRuns(t *testing.T)
 func TestTopicPartitionsRunSideBySide(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
-		read := h.readKafka(func(lambdawrap.KafkaRecord) error {
-			time.Sleep(time.Second)
-
-			return nil
-		}, &lambdawrap.KafkaOptions{Workers: 3})
+		read := h.readKafka(slowly(time.Second), &lambdawrap.KafkaOptions{Workers: 3})
 
 		begun := time.Now()
 

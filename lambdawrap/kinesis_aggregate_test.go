@@ -35,19 +35,18 @@ func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
 	return events.KinesisEvent{Records: records}
 }
 
-// userRecords wraps a handler with Kinesis and the default key. The handler fails for the data that fails says. h.runs gets the
-// data of each run.
+// userRecords wraps a handler with Kinesis and the default key. The body of its message is the data. h.runs gets the data of each run.
 func (h *harness) userRecords(
-	fails func(data string) error, opts *lambdawrap.StreamOptions[events.KinesisEventRecord],
+	work lambdawrap.Handler, opts *lambdawrap.StreamOptions[events.KinesisEventRecord],
 ) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
 	}
 
-	return lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+	return lambdawrap.Kinesis(h.store, func(ctx context.Context, r events.KinesisEventRecord) error {
 		defer h.runs.add(string(r.Kinesis.Data))
 
-		return fails(string(r.Kinesis.Data))
+		return work(ctx, messageOfKinesis(r))
 	}, opts)
 }
 
@@ -73,13 +72,7 @@ func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
 		var hooked journal
 
 		closed := always()
-		function := h.userRecords(func(data string) error {
-			if data == "a2" && closed.Load() {
-				return errBank
-			}
-
-			return nil
-		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+		function := h.userRecords(failing(closed, "a2"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{
 			OnRecord: func(_ context.Context, r events.KinesisEventRecord, o lambdawrap.Outcome) {
 				hooked.add(r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data) + " " + string(o))
 			},
@@ -110,13 +103,7 @@ func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testi
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		closed := always()
-		function := h.userRecords(func(data string) error {
-			if data == "a2" && closed.Load() {
-				return errBank
-			}
-
-			return nil
-		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+		function := h.userRecords(failing(closed, "a2"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
 
 		first, second := aggregated("101", "a1 a", "b1 b", "a2 a"), aggregated("102", "b2 b", "a3 a", "c1 c")
 		last := kinesisRecord(batch("103 a4 a").Records[0])
@@ -138,13 +125,7 @@ func TestTheAnswerNamesTheAggregateWithTheLowestNumberThatHoldsAFailure(t *testi
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(data string) error {
-		if data == "bad" {
-			return errBank
-		}
-
-		return nil
-	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	function := h.userRecords(failingWith(errBank, "bad"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
 
 	h.reports(function, kinesisEvent(aggregated("98", "a1 a"), aggregated("99", "a2 a", "bad b"), aggregated("100", "bad c")), "99")
 	h.ran("a1", "a2", "bad", "bad")
@@ -156,13 +137,7 @@ func TestAUserRecordThatWillNeverSucceedIsParkedAlone(t *testing.T) {
 	var parked journal
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(data string) error {
-		if data == "poison" {
-			return lambdawrap.Permanent(errBank)
-		}
-
-		return nil
-	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+	function := h.userRecords(failingWith(lambdawrap.Permanent(errBank), "poison"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{
 		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
 			parked.add(r.Kinesis.SequenceNumber + " " + r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data))
 
@@ -182,7 +157,7 @@ func TestWhatIsNoAggregateIsAnOrdinaryRecord(t *testing.T) {
 	broken.Kinesis.Data[6] ^= 1
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
 	h.reports(function, kinesisEvent(kinesisRecord(batch("1 \xF3\x89\x9A\xC2rest b").Records[0]), broken), "")
 	h.ran("\xF3\x89\x9A\xC2rest", string(broken.Kinesis.Data))
 }
@@ -193,7 +168,7 @@ func TestAHandlerThatTakesAggregatedRecordsGetsThemAsTheyAre(t *testing.T) {
 	record := aggregated("1", "a1 a", "a2 b")
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: true})
+	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: true})
 	h.reports(function, kinesisEvent(record), "")
 	h.ran(string(record.Kinesis.Data))
 }
@@ -207,7 +182,7 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 	record.Kinesis.Data = kpltest.Aggregate(make([]kpl.UserRecord, kpl.MaxUserRecords+1)...)
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
 		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, err error) error {
 			if !errors.Is(err, lambdawrap.ErrNoKey) || !strings.Contains(err.Error(), "more than 10,000 user records") {
 				h.Errorf("got %v", err)
@@ -234,7 +209,7 @@ func TestAUserRecordOfARecordWithoutAnIDHasNoKeyEither(t *testing.T) {
 	record.EventID = ""
 
 	h := newHarness(t, nil)
-	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
 	h.reports(function, kinesisEvent(record), "1")
 	h.ran()
 }
@@ -249,7 +224,7 @@ func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
 			texts = append(texts, m.Body+" "+m.Body)
 		}
 
-		function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 25})
+		function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 25})
 		h.reports(function, kinesisEvent(aggregated("1", texts...)), "")
 		h.equal("requests", len(h.db.Requests()), 2) // the claims, and the completions
 	})

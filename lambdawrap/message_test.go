@@ -175,29 +175,44 @@ func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
 	})
 }
 
-func TestAMessageContextThatFailsChangesNothing(t *testing.T) {
+func TestAHookThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 
 	const noContext = "the hook returned no context"
 
+	contextOf := func(fail func() context.Context) func(*harness) {
+		return func(h *harness) {
+			h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return fail() }
+		}
+	}
+	onMessage := func(fail func()) func(*harness) {
+		return func(h *harness) {
+			h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { fail() }
+		}
+	}
+	failed := "level=ERROR msg=\"the hook for a message's context failed; the message has the context of the invocation"
+
 	for name, c := range map[string]struct {
-		fail func() context.Context
-		text string // of the log line
+		set func(*harness)
+		log []string // nil for no line of the hook
 	}{
-		"it panics":           {func() context.Context { panic("the hook is at fault") }, "the hook is at fault"},
-		"it exits":            {func() context.Context { goexit(); return nil }, "runtime.Goexit"},
-		"it returns nil":      {func() context.Context { return nil }, noContext},
-		"it hangs for a time": {func() context.Context { time.Sleep(time.Second); return nil }, noContext},
+		"MessageContext panics":           {contextOf(func() context.Context { panic("the hook is at fault") }), []string{failed, "the hook is at fault"}},
+		"MessageContext exits":            {contextOf(func() context.Context { goexit(); return nil }), []string{failed, "runtime.Goexit"}},
+		"MessageContext returns nil":      {contextOf(func() context.Context { return nil }), []string{failed, noContext}},
+		"MessageContext hangs for a time": {contextOf(func() context.Context { time.Sleep(time.Second); return nil }), []string{failed, noContext}},
+		"OnMessage panics":                {onMessage(func() { panic("hook") }), []string{"the hook for ended messages failed"}},
+		"OnMessage exits":                 {onMessage(goexit), []string{"the hook for ended messages failed"}},
+		"OnMessage panics with nil":       {onMessage(func() { panic((*codeError)(nil)) }), []string{"the hook for ended messages failed"}},
+		"OnMessage hangs for a time":      {onMessage(func() { time.Sleep(time.Second) }), nil},
 	} {
 		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-			h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return c.fail() }
-			function := wrap(failingWith(errBank, "k1"))
+			c.set(h)
+			h.answeredIn(time.Minute, wrap(failingWith(errBank, "k1")), numbered(4), "m1")
+			h.logs(c.log...)
+			h.equal("it is logged", strings.Contains(h.log.String(), "the hook"), c.log != nil)
 
-			h.answeredIn(time.Minute, function, batch("100 k0", "101 k1", "102 k2"), "101")
-			h.logs("level=ERROR", "the hook for a message's context failed; the message has the context of the invocation", c.text)
-
-			for key, want := range map[string]string{"k0": "COMPLETED", "k1": "INPROGRESS released", "k2": "COMPLETED"} {
-				h.equal("record "+key, h.state(key), want)
+			for i, want := range []string{"COMPLETED", "INPROGRESS released", "COMPLETED", "COMPLETED"} {
+				h.equal(fmt.Sprint("record ", i), h.state(fmt.Sprint("k", i)), want)
 			}
 		})
 	}

@@ -114,20 +114,15 @@ func TestAKeyThatIsThrottledForGoodCostsItsOwnMessage(t *testing.T) {
 
 // countRequests makes each request take 2 ms, and counts those that are under way at a time.
 func (h *harness) countRequests() (most *atomic.Int64) {
-	var now atomic.Int64
-
-	most = &atomic.Int64{}
+	var requests meter
 
 	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-		raise(most, now.Add(1))
-		defer now.Add(-1)
-
-		time.Sleep(2 * time.Millisecond)
+		requests.takes(2 * time.Millisecond)
 
 		return idemddbtest.None
 	})
 
-	return most
+	return &requests.most
 }
 
 func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {

@@ -198,19 +198,12 @@ func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
 	bothModes(t, func(h *harness) {
 		h.opts.Workers = workers
 
-		var running, most atomic.Int64
+		var calls meter
 
 		h.slowRequests(10 * time.Millisecond)
 
-		took := h.answeredIn(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
-			raise(&most, running.Add(1))
-			defer running.Add(-1)
-
-			time.Sleep(time.Second)
-
-			return nil
-		}), numbered(2*workers))
-		h.equal("at once", most.Load(), int64(workers))
+		took := h.answeredIn(time.Minute, h.handle(calls.slowly(time.Second)), numbered(2*workers))
+		h.equal("at once", calls.most.Load(), int64(workers))
 		h.lasts(took, 0, 3*time.Second)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,49 +135,20 @@ func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
 	})
 }
 
-// The claim of a late handler lasts for one more lease of 30 s, because the handler may still run.
-func TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		queue := h.hiding(nil)
-
-		h.answeredIn(20*time.Second, wrap(slowly(40*time.Second)), deliveredFor(batch("m0 k0"), 1), "m0")
-		h.hidden(queue, "m0", 32, 33) // this is the lease and the skew of both clocks
-
-		time.Sleep(time.Duration(queue.of("m0")[0]) * time.Second)
-		h.equal("runs", h.runs.all(), []string{"m0"}) // the late handler has ended
-		h.check(wrap(succeed), deliveredFor(batch("m0 k0"), 2), nil, []string{"m0"})
-	})
-}
-
 // For a message that will never succeed another delivery brings nothing, so it goes back to the queue as the queue's own settings
 // say.
 func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 	t.Parallel()
 
 	for name, hook := range map[string]func(context.Context, events.SQSMessage, error) error{
-		"with a hook that fails for one of them": func(_ context.Context, m events.SQSMessage, _ error) error {
-			if m.Body == "k1" {
-				return errors.New("queue gone")
-			}
-
-			return nil
-		},
-		"without a hook": nil,
+		"with a hook that fails for one of them": hookOf(failingWith(errors.New("queue gone"), "k1")), "without a hook": nil,
 	} {
 		each(t, name, everyMode, func(h *harness) {
 			queue := h.hiding(nil)
 			h.opts.DeadLetter = hook
 			h.opts.Key = keyless(lambdawrap.ErrNoKey, "k3")
 
-			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "k2" {
-					return nil
-				}
-
-				return lambdawrap.Permanent(errBank)
-			})
-
+			function := h.handle(failingWith(lambdawrap.Permanent(errBank), "k0", "k1", "k3"))
 			failed := []string{"m1"}
 			if hook == nil {
 				failed = []string{"m0", "m1", "m3"}
@@ -232,16 +202,12 @@ func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 
 				claim(h, h.store, "held")
 
-				function := wrap(failingWith(errBank, "fails"))
-				texts := []string{"m0 " + first, "m1 k1", "m2 k2"}
-
+				event := batch("m0 "+first, "m1 k1", "m2 k2")
 				if strings.HasSuffix(first, " a") {
-					texts[1] += " b"
-					texts[2] += " c"
+					event = batch("m0 "+first, "m1 k1 b", "m2 k2 c")
 				}
 
-				event := deliveredFor(batch(texts...), 1)
-				h.answeredIn(time.Minute, function, event, "m0")
+				h.answeredIn(time.Minute, wrap(failingWith(errBank, "fails")), deliveredFor(event, 1), "m0")
 			})
 		}
 	}
@@ -250,13 +216,10 @@ func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		var running, most atomic.Int64
+		var calls meter
 
 		queue := h.hiding(func(context.Context, string) error {
-			raise(&most, running.Add(1))
-			defer running.Add(-1)
-
-			time.Sleep(10 * time.Millisecond)
+			calls.takes(10 * time.Millisecond)
 
 			return nil
 		})
@@ -269,8 +232,8 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 		h.equal("failed", len(response.BatchItemFailures), 300)
 		h.equal("hidden", len(queue.seconds), 300)
 
-		if most.Load() > 110 {
-			h.Errorf("%d calls at once", most.Load())
+		if most := calls.most.Load(); most > 110 {
+			h.Errorf("%d calls at once", most)
 		}
 	})
 }
@@ -305,19 +268,14 @@ func TestBackoffSaysHowLongAFailedMessageStaysHidden(t *testing.T) {
 
 func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
 	t.Parallel()
-
-	for _, wrap := range []func(*harness, lambdawrap.Handler) wrapped{(*harness).handle, (*harness).whole} {
-		h := newHarness(t, nil)
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		q := h.hiding(nil)
 		h.opts.Backoff = func(int) time.Duration { panic("wrong") }
 
-		h.answered(wrap(h, failingWith(errBank, "k")), deliveredFor(batch("m1 k"), 1), "m1")
+		h.answered(wrap(failingWith(errBank, "k")), deliveredFor(batch("m1 k"), 1), "m1")
 		h.logs("Options.Backoff failed", "level=ERROR")
-
-		if got := q.of("m1"); len(got) != 1 || got[0] < 1 || got[0] > 2 {
-			t.Errorf("hidden for %v", got)
-		}
-	}
+		h.hidden(q, "m1", 1, 2)
+	})
 }
 
 // SQS counts the last request for a message, so there is one for all that stood in its envelope.

@@ -226,7 +226,7 @@ var outcomeMutants = []mutant{
 		file: "lambdawrap/invocation.go",
 		old:  `until: claim.Deadline()}`,
 		new:  `}`,
-		pkg:  "lambdawrap", run: "TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver",
+		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
 	},
 	{
 		why:  "the panic of a handler counts as success",

@@ -7,14 +7,14 @@ var traceMutants = []mutant{
 		file: "lambdawrap/search.go",
 		old:  `err := await(waiting, func() error {`,
 		new:  `err := (func(_ context.Context, code func() error) error { return code() })(waiting, func() error {`,
-		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
+		pkg:  "lambdawrap", run: "TestAHookThatFailsChangesNothing",
 	},
 	{
 		why:  "a MessageContext that returns nil fails its message",
 		file: "lambdawrap/search.go",
 		old:  `if own == nil {`,
 		new:  `if false {`,
-		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
+		pkg:  "lambdawrap", run: "TestAHookThatFailsChangesNothing",
 	},
 	{
 		why:  "a message has one context for its claim and another at its end",
