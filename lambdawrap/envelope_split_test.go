@@ -75,7 +75,7 @@ func TestWhatAnEnvelopeHoldsIsWorkOfItsOwnWithAKeyOfTheQueuesMessage(t *testing.
 
 		for _, want := range [][]string{{"m1", "m1/1", "m1/2"}, nil} {
 			h.runs.clear()
-			h.answered(h.handle(failingFor()), event)
+			h.answered(h.handle(succeed), event)
 			h.equal(name, slices.Sorted(slices.Values(h.runs.all())), want)
 		}
 	}
