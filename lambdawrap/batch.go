@@ -226,7 +226,7 @@ func (c *batchCall) choose(ctx context.Context) {
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			c.spawn(func() { c.finish(c.contextOf(ctx, m), c.answerAt, m, o) })
+			c.spawn(func() { c.finish(c.contextOf(ctx, m), c.settleBy, m, o) })
 		default:
 			c.finish(c.contextOf(ctx, m), c.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
@@ -313,7 +313,7 @@ func (c *batchCall) endPiece(ctx context.Context, p *piece, unanswered outcome) 
 		o = p.unused(own, o)
 	}
 
-	c.finish(own, c.answerAt, p.message, o)
+	c.finish(own, c.settleBy, p.message, o)
 
 	for _, m := range p.others { // no handler ran for them: they end as the first one did
 		same := o.ofDuplicate()
@@ -321,6 +321,6 @@ func (c *batchCall) endPiece(ctx context.Context, p *piece, unanswered outcome) 
 			same = outcome{name: OutcomeBlocked, err: errBlocked}
 		}
 
-		c.finish(c.contextOf(ctx, m), c.answerAt, m, same)
+		c.finish(c.contextOf(ctx, m), c.settleBy, m, same)
 	}
 }

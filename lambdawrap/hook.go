@@ -45,7 +45,7 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 
 // callEnded calls the user's hook for ended messages, OnMessage or OnRecord. Its panic changes nothing but the log.
 func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
-	ctx, cancel := v.answerContext(v.outside(ctx, v.answerAt))
+	ctx, cancel := within(v.outside(ctx, v.answerAt), v.answerAt)
 	defer cancel()
 
 	err := await(ctx, func() error {

@@ -52,8 +52,9 @@ type invocation struct {
 
 // Parts of the reserve, counted from the deadline.
 const (
-	latePart   = 2 // when half is left, handlers without an answer are late
-	answerPart = 4 // when a quarter is left, the answer is sent
+	latePart   = 2  // when half is left, handlers without an answer are late
+	answerPart = 4  // when a quarter is left, the answer is sent
+	hookPart   = 16 // what is kept before the answer for hooks that are told how a message ended
 )
 
 // times say how the time of an invocation is divided. Without a deadline all of them are zero.
@@ -61,6 +62,7 @@ type times struct {
 	deadline time.Time
 	reserved time.Time // when the reserve begins
 	lateAt   time.Time // when handlers without an answer are late
+	settleBy time.Time // until when records are written and dead letters are sent
 	answerAt time.Time // when the answer is sent
 }
 
@@ -174,7 +176,9 @@ func (v *invocation) configOf(messages []*message) schedule.Config {
 
 func (w *wrapper) timesOf(ctx context.Context) (t times) {
 	if deadline, ok := ctx.Deadline(); ok {
-		t = times{deadline, deadline.Add(-w.reserve), deadline.Add(-w.reserve / latePart), deadline.Add(-w.reserve / answerPart)}
+		t = times{deadline: deadline, reserved: deadline.Add(-w.reserve), lateAt: deadline.Add(-w.reserve / latePart)}
+		t.answerAt = deadline.Add(-w.reserve / answerPart)
+		t.settleBy = t.answerAt.Add(-w.reserve / hookPart)
 	}
 
 	return t
@@ -190,9 +194,9 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(work, t.reserved)
 }
 
-// answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
-func (t times) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return within(ctx, t.answerAt)
+// settleContext returns a context for what must still happen when the work is over. It ends in time for the hooks and the answer.
+func (t times) settleContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, t.settleBy)
 }
 
 // outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles
@@ -206,7 +210,7 @@ func (t times) outside(ctx context.Context, settleBy time.Time) context.Context 
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message
 // delays the answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
-	ctx, cancel := v.answerContext(ctx)
+	ctx, cancel := v.settleContext(ctx)
 	defer cancel()
 
 	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))

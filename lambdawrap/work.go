@@ -34,7 +34,7 @@ func (v *invocation) follow(ctx context.Context, m *message, decided schedule.Ac
 		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 
-	v.finish(ctx, v.answerAt, m, o)
+	v.finish(ctx, v.settleBy, m, o)
 }
 
 // step reports an event to the schedule and does what follows from it. Nothing of that waits.
@@ -142,7 +142,7 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 	}
 
 	i := &engine.Invocation{
-		Times: &engine.Times{Deadline: v.deadline, SettleBy: v.answerAt}, Group: v.group,
+		Times: &engine.Times{Deadline: v.deadline, SettleBy: v.settleBy}, Group: v.group,
 		Inside: &engine.Times{Deadline: v.deadline, SettleBy: v.lateAt},
 		Noted:  func(kind, key string, err error) { v.logNote(ctx, note{kind, key, err}, m.id) },
 	}

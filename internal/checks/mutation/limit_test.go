@@ -312,7 +312,7 @@ var limitMutants = []mutant{
 	{
 		why:  "what a handler answers in the reserve is not written down",
 		file: "lambdawrap/work.go",
-		old:  `SettleBy: v.answerAt}, Group`,
+		old:  `SettleBy: v.settleBy}, Group`,
 		new:  `SettleBy: v.reserved}, Group`,
 		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
 	},
@@ -361,7 +361,7 @@ var limitMutants = []mutant{
 	{
 		why:  "a hook's context that is not derived from the given one lets the answer come after the deadline, so finished work runs again",
 		file: "lambdawrap/work.go",
-		old:  `SettleBy: v.answerAt}, Group`,
+		old:  `SettleBy: v.settleBy}, Group`,
 		new:  `SettleBy: time.Time{}}, Group`,
 		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns",
 	},

@@ -1,0 +1,28 @@
+package lambdawrap_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// A completion without an answer is tried for as long as there is time. A program counts such messages in OnMessage, so time is
+// left for this call: it ends before the answer, and is not taken for a hook that hangs.
+func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseCompletionHasNone(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		var end theEnd
+
+		h.opts.Workers, h.opts.OnMessage = 10, end.hook
+		h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.LateReply))
+
+		h.answeredIn(3*time.Second, h.handle(succeed), numbered(5))
+		end.are(h, "unrecorded", "unrecorded", "unrecorded", "unrecorded", "unrecorded")
+
+		if strings.Contains(h.log.String(), "the hook for ended messages") {
+			h.Errorf("the log is\n%s", h.log)
+		}
+	})
+}
