@@ -41,11 +41,11 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		switch {
 		case err == nil, found != nil && found.State == record.InProgress:
 			return nil
-		case found != nil && found.State == record.Completed:
-			return keyError("reopen", key, ErrCompleted)
-		case found != nil:
+		case found != nil && found.State == record.Failed:
 			token, fence = *found.Token, *found.Fence
-		case errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
+		case found != nil && !found.Expired(s.opts.Now()):
+			return keyError("reopen", key, ErrCompleted)
+		case found != nil, errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
 			return keyError("reopen", key, ErrNoRecord)
 		default:
 			return keyError("reopen", key, err)
