@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -10,59 +9,40 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// cached returns a Store with a cache and a clock, and a check of how many requests a step took.
-func cached(t *testing.T, size int) (*idemddb.Store, *idemddbtest.Clock, func(what string, want int)) {
-	t.Helper()
-
-	clock := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 500_000_000, time.UTC))
-	s, db := newStore(t, &idemddb.Options{Cache: size, Now: clock.Now, Retention: time.Hour})
-
-	return s, clock, func(what string, want int) {
-		t.Helper()
-
-		if n := len(db.Requests()); n != want {
-			t.Errorf("%s: %d requests, want %d", what, n, want)
-		}
-
-		db.ResetRequests()
-	}
-}
-
 func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("done")))
+		f.want("UpdateItem", "UpdateItem")
 
-	s, _, requests := cached(t, 10)
-	must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
+		first := replay(f, f.store, "k")
+		first.Result[0] = 'X' // the caller has a copy
 
-	requests("first run", 2)
+		if again := replay(f, f.store, "k"); string(again.Result) != "done" || again.Key != "k" {
+			f.Errorf("got %q of %q", again.Result, again.Key)
+		}
 
-	first := replay(t, s, "k")
-	first.Result[0] = 'X' // the caller has a copy
+		if rec, err := f.store.Commit(f.Context(), "k", nil, make([]byte, 500<<10), idemddb.Effects{}); rec == nil || err != nil {
+			f.Errorf("a commit got record %v, error %v", rec, err)
+		}
 
-	if again := replay(t, s, "k"); string(again.Result) != "done" || again.Key != "k" {
-		t.Errorf("got %q of %q", again.Result, again.Key)
-	}
-
-	if rec, err := s.Commit(t.Context(), "k", nil, make([]byte, 500<<10), idemddb.Effects{}); rec == nil || err != nil {
-		t.Errorf("a commit got record %v, error %v", rec, err)
-	}
-
-	requests("replays", 0)
+		f.want()
+	})
 }
 
 func TestACachedRecordEndsWithItsRetention(t *testing.T) {
 	t.Parallel()
-
-	s, clock, requests := cached(t, 10)
-	must(t, claim(t, s, "k").Complete(t.Context(), nil))
-
-	requests("first run", 2)
-	clock.Advance(time.Hour + 499*time.Millisecond)
-	replay(t, s, "k")
-	requests("the last moment", 0)
-	clock.Advance(time.Millisecond)
-	claim(t, s, "k")
-	requests("past it", 2)
+	bubble(t, &idemddb.Options{Cache: 10, Retention: time.Hour}, func(f *fixture) {
+		<-time.After(500 * time.Millisecond) // the end of the record is rounded up to a whole second
+		must(f, claim(f, f.store, "k").Complete(f.Context(), nil))
+		f.requests()
+		<-time.After(time.Hour + 499*time.Millisecond)
+		replay(f, f.store, "k")
+		f.want()
+		<-time.After(time.Millisecond)
+		claim(f, f.store, "k")
+		f.want("UpdateItem", "PutItem")
+	})
 }
 
 // An earlier try of the completion was applied, and its answer was lost.
@@ -117,51 +97,43 @@ func TestACompletionThatIsFencedIsNotCached(t *testing.T) {
 
 func TestNothingButCompletedRecordsIsCached(t *testing.T) {
 	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+		c := claim(f, f.store, "k")
 
-	s, _, requests := cached(t, 10)
-	c := claim(t, s, "k")
-
-	for range 2 {
-		if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
-			t.Errorf("got %v, want in progress", err)
+		for range 2 {
+			_, _, err := f.store.Claim(f.Context(), "k", nil)
+			is(f, err, idemddb.ErrInProgress)
 		}
-	}
 
-	requests("in progress", 3)
+		f.want("UpdateItem", "UpdateItem", "UpdateItem")
+		must(f, c.Fail(f.Context(), nil))
 
-	must(t, c.Fail(t.Context(), nil))
-
-	for range 2 {
-		if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrFailed) {
-			t.Errorf("got %v, want failed", err)
+		for range 2 {
+			_, _, err := f.store.Claim(f.Context(), "k", nil)
+			is(f, err, idemddb.ErrFailed)
 		}
-	}
 
-	requests("failed", 3)
+		f.want("UpdateItem", "UpdateItem", "UpdateItem")
+	})
 }
 
 func TestACachedRecordKnowsItsFingerprint(t *testing.T) {
 	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+		c := granted(f)(f.store.Claim(f.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"}))
+		must(f, c.Complete(f.Context(), nil))
+		f.requests()
 
-	s, _, requests := cached(t, 10)
-
-	c := granted(t)(s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"}))
-
-	must(t, c.Complete(t.Context(), nil))
-
-	requests("first run", 2)
-
-	if _, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "b"}); !errors.Is(err, idemddb.ErrMismatch) {
-		t.Errorf("got %v, want a mismatch", err)
-	}
-
-	requests("another fingerprint", 0)
+		_, _, err := f.store.Claim(f.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "b"})
+		is(f, err, idemddb.ErrMismatch)
+		f.want()
+	})
 }
 
 func TestACacheIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 
-	s, _, _ := cached(t, 2)
+	s, _ := newStore(t, &idemddb.Options{Cache: 2})
 	keys := []string{"a", "b", "c"}
 
 	for _, key := range keys {

@@ -41,20 +41,6 @@ func late(delays ...time.Duration) around.Func {
 	})
 }
 
-func TestALeaseThatEndsWhileAClaimIsTriedIsTakenOver(t *testing.T) {
-	t.Parallel()
-	eachWay(t, nil, func(f *fixture, claimKey claimer) {
-		claim(f, f.store, "k")
-		<-time.After(30 * time.Second) // a takeover is possible in a second
-		f.db.Intercept(faultUntil(2*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
-
-		c, rec, err := claimKey(f.Context(), "k", nil)
-		if c == nil || !c.Takeover() {
-			f.Errorf("got record %v, error %v, want a takeover", rec, err)
-		}
-	})
-}
-
 // The answer came so late that less than half of the lease was left, and the extension is refused: another worker has the key.
 // What is left of the own lease is worth nothing then.
 func TestAClaimWhoseExtensionIsRefusedIsNotReturned(t *testing.T) {

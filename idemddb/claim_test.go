@@ -75,15 +75,27 @@ func (f *fixture) claimWithOthers(redelivered bool) claimer {
 
 func TestEachTryOfAClaimHasThePresentTime(t *testing.T) {
 	t.Parallel()
-	eachWay(t, nil, func(f *fixture, claimKey claimer) {
-		f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
-		c := granted(f)(claimKey(f.Context(), "k", nil))
+	for name, isHeld := range map[string]bool{"a new key": false, "a key whose lease ends meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWay(t, nil, func(f *fixture, claimKey claimer) {
+				if isHeld {
+					claim(f, f.store, "k")
+					<-time.After(30 * time.Second) // a takeover is possible in a second
+				}
 
-		if left := time.Until(f.lease("k")); left > 30*time.Second || left <= 30*time.Second-time.Millisecond || !c.Deadline().Equal(f.lease("k")) {
-			f.Errorf("%v of the lease left, deadline %v, want 30s", left, c.Deadline())
-		}
-	})
+				f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
+
+				c := granted(f)(claimKey(f.Context(), "k", nil))
+				left := time.Until(f.lease("k"))
+
+				if left > 30*time.Second || left <= 30*time.Second-time.Millisecond || !c.Deadline().Equal(f.lease("k")) || c.Takeover() != isHeld {
+					f.Errorf("%v of the lease left, deadline %v, takeover %t; want 30s", left, c.Deadline(), c.Takeover())
+				}
+			})
+		})
+	}
 }
 
 // A decorator of the client may drop the old item.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,7 +160,10 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 
 			s, db := goldenStore(t, state)
 			if state == goldenTakeover {
-				claimAndDie(t, s, db)
+				lease := claim(t, s, "k").Deadline().Add(-40 * time.Second) // which is over
+				it := maps.Clone(db.Items("records")[0])
+				it["lease"] = number(lease.UnixMilli())
+				put(t, db, it)
 			}
 
 			ways[state](t, s)
@@ -179,16 +181,6 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 			}
 		})
 	}
-}
-
-// claimAndDie leaves a claim whose lease is over.
-func claimAndDie(t *testing.T, s *idemddb.Store, db *idemddbtest.DB) {
-	t.Helper()
-
-	c := claim(t, s, "k")
-	it := maps.Clone(db.Items("records")[0])
-	it["lease"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(c.Deadline().Add(-40*time.Second).UnixMilli(), 10)}
-	put(t, db, it)
 }
 
 // What stands in the file is read as it was meant.

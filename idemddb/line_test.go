@@ -179,59 +179,46 @@ func TestTheNextOfAReleasedKeyIsNotWaitedForLong(t *testing.T) {
 	})
 }
 
-// The caller that asks for all may have the shortest time.
+// The caller that asks for all may have the shortest time, or a client that ends its goroutine.
 func TestWaitersGoOnWhenTheOneThatAsksLeaves(t *testing.T) {
 	t.Parallel()
 
-	for name, leave := range map[string]func(context.Context) (context.Context, idemddb.ClaimOptions){
-		"its limit is over": func(ctx context.Context) (context.Context, idemddb.ClaimOptions) {
-			return ctx, idemddb.ClaimOptions{Wait: 300 * time.Millisecond}
-		},
-		"its context ends": func(ctx context.Context) (context.Context, idemddb.ClaimOptions) {
-			ctx, cancel := context.WithCancel(ctx)
+	for name, first := range map[string]struct {
+		waits func(c *crowd)
+		busy  int64
+	}{
+		"its limit is over": {func(c *crowd) {
+			c.wait(c.Context(), 1, idemddb.ClaimOptions{Wait: 300 * time.Millisecond}, never)
+		}, 1},
+		"its context ends": {func(c *crowd) {
+			ctx, cancel := context.WithCancel(c.Context())
 			time.AfterFunc(300*time.Millisecond, cancel)
+			c.wait(ctx, 1, minute, never)
+		}, 1},
+		"its goroutine ends": {func(c *crowd) {
+			c.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+				c.db.Intercept(nil)
+				<-time.After(time.Second)
+				runtime.Goexit()
 
-			return ctx, minute
-		},
+				return idemddbtest.None
+			})
+			c.wait(c.Context(), 1, minute, never)
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inLine(t, func(c *crowd) {
-				ctx, opts := leave(c.Context())
-				c.wait(ctx, 1, opts, never)
+				first.waits(c)
 				synctest.Wait()
 				c.wait(c.Context(), 100, minute, never)
 
-				<-time.After(2 * time.Second)
+				<-time.After(3 * time.Second)
 				must(c, c.holder.Complete(c.Context(), []byte("done")))
-				c.sums(0, 100, 0, 1, 0, 12)
+				c.sums(0, 100, 0, first.busy, 0, 12)
 			})
 		})
 	}
-}
-
-// A client may end the goroutine of the caller that asks.
-func TestWaitersGoOnWhenTheOneThatAsksIsLost(t *testing.T) {
-	t.Parallel()
-	inLine(t, func(c *crowd) {
-		first := make(chan struct{})
-
-		c.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			c.db.Intercept(nil)
-			close(first)
-			<-time.After(time.Second)
-			runtime.Goexit()
-
-			return idemddbtest.None
-		})
-
-		c.wait(c.Context(), 1, minute, never)
-		<-first
-		c.wait(c.Context(), 100, minute, never)
-		<-time.After(5 * time.Second)
-		must(c, c.holder.Complete(c.Context(), []byte("done")))
-		c.sums(0, 100, 0, 0, 0, 12)
-	})
 }
 
 // What is no answer of DynamoDB to one caller is none to the others: each of them asks for itself, as without the others.

@@ -11,8 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A record is that of a claim only if both tokens are: owner tokens and fencing tokens come back after a deletion or Reopen. And a
-// later lease is that of an extension only if the key is still held, and there only if a foreign writer has not removed it.
+// A record is that of a claim only if both tokens are: owner tokens and fencing tokens come back after a deletion or Reopen.
+// And a later lease is that of an extension only if the key is still held, and if a foreign writer has not removed it.
 func TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 

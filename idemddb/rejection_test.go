@@ -76,8 +76,8 @@ func TestALateRejectionCountsOneAttemptMore(t *testing.T) {
 }
 
 // The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try
-// has been applied after all, and a sweep has sent its message: this run has completed the key, it is no replay of another one, and
-// nothing is sent again.
+// has been applied after all, and a sweep has sent its message: this run has completed the key, it is no replay of another one,
+// and nothing is sent again.
 func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 	t.Parallel()
 

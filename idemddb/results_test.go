@@ -222,8 +222,8 @@ func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {
 
 var errDenied = errors.New("denied")
 
-// Every way to the result says so, none runs the work again, and the key stays completed: as soon as the result is read, or opened
-// by the codec, it is the answer.
+// Every way to the result says so, none runs the work again, and the key stays completed: as soon as the result is read, or
+// opened by the codec, it is the answer.
 func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 	t.Parallel()
 
@@ -407,8 +407,8 @@ func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 	}
 }
 
-// The second completion must not touch what the first has put: a large result has a name of its own, by its digest. The record that
-// refuses it says whether both results are the same, as after a lost answer.
+// The second completion must not touch what the first has put: a large result has a name of its own, by its digest. The record
+// that refuses it says whether both results are the same, as after a lost answer.
 func TestCompletingAgainWithAnotherResultIsFenced(t *testing.T) {
 	t.Parallel()
 

@@ -35,8 +35,8 @@ func TestAPanicOfASenderHasItsStack(t *testing.T) {
 	isExplosion(t, "event", events.only(t, idemddb.KindUnsent).Err)
 }
 
-// After a panic of Put, or an error that cannot be read, the key is completed without its result, as after any other error, and one
-// of Get fails the replay.
+// After a panic of Put, or an error that cannot be read, the key is completed without its result, as after any other error, and
+// one of Get fails the replay.
 func TestAPanicOfResultsHasItsStack(t *testing.T) {
 	t.Parallel()
 
