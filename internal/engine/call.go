@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -167,6 +168,16 @@ func (e *Engine) awaitLast(c *Call) {
 	c.last = nil
 
 	e.unlocked(func() { <-last })
+}
+
+// afterOthers returns the error of a last try. One that was cut off says nothing about DynamoDB, so the text of the try before it is
+// added: its text alone, because the chain says what became of the last try.
+func afterOthers(ctx context.Context, err, before error) error {
+	if before == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+
+	return fmt.Errorf("%w; the try before it: %v", err, before) //nolint:errorlint // see above
 }
 
 // gaveUp joins the last answer of DynamoDB with the reason why there is no further try.

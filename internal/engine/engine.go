@@ -180,7 +180,7 @@ func (e *Engine) unlocked(f func()) {
 
 // fly sends a flight of one write, in the goroutine of its caller. If the client panics or ends the goroutine, so does Send.
 func (e *Engine) fly(ctx context.Context, c *Call) {
-	f := c.flight
+	f, before := c.flight, c.err
 	c.flight, c.answers[0] = nil, planner.Done
 
 	e.unlocked(func() {
@@ -199,7 +199,7 @@ func (e *Engine) fly(ctx context.Context, c *Call) {
 		}
 
 		if c.answers[0] != planner.Done && ctx.Err() != nil {
-			c.answers[0], c.errs[0] = planner.Done, gaveUp(ctx, c.errs[0])
+			c.answers[0], c.errs[0] = planner.Done, gaveUp(ctx, afterOthers(ctx, c.errs[0], before))
 		}
 	})
 }
