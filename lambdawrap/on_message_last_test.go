@@ -13,13 +13,12 @@ import (
 func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseCompletionHasNone(t *testing.T) {
 	t.Parallel()
 	bothModes(t, func(h *harness) {
-		var end theEnd
-
-		h.opts.Workers, h.opts.OnMessage = 10, end.hook
+		ends := h.outcomes()
+		h.opts.Workers = 10
 		h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.LateReply))
 
 		h.answeredIn(3*time.Second, h.handle(succeed), numbered(5))
-		end.are(h, "unrecorded", "unrecorded", "unrecorded", "unrecorded", "unrecorded")
+		h.sorted("ends", ends, "m0 unrecorded", "m1 unrecorded", "m2 unrecorded", "m3 unrecorded", "m4 unrecorded")
 
 		if strings.Contains(h.log.String(), "the hook for ended messages") {
 			h.Errorf("the log is\n%s", h.log)
