@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -665,35 +664,20 @@ func TestAnEmptyAnswerProvesNothing(t *testing.T) {
 	}
 }
 
-// deletingTwice is a client whose DeleteItem has no answer at first, and is sent again, as the SDK does.
-type deletingTwice struct {
-	client
-
-	between func()
-}
-
-func (c *deletingTwice) DeleteItem(
-	ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.DeleteItemOutput, error) {
-	if _, err := c.client.DeleteItem(ctx, in, opts...); err != nil {
-		return nil, err
-	}
-
-	c.between()
-
-	return c.client.DeleteItem(ctx, in, opts...)
-}
-
 func TestForgetDoesNotSayThatNothingWasChangedWhenItHasDeletedTheRecord(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
+		db, d, records := newDeskOfSDK(t)
+		d.complete("key")
 
-	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
-	d.complete("key")
+		seen := d.look("key")
+		db.Inject(idemddbtest.None, idemddbtest.LostReply) // to the deletion, which the SDK sends again
 
-	records := recordsOf(t, d.store, &deletingTwice{d.client, func() { d.claim("key") }})
+		time.AfterFunc(time.Nanosecond, func() { d.claim("key") })
 
-	err := records.Forget(t.Context(), d.look("key"), "anna", "why")
-	if err == nil || errors.Is(err, operate.ErrChanged) || !strings.Contains(err.Error(), "look again") {
-		t.Errorf("got error %v", err)
-	}
+		err := records.Forget(t.Context(), seen, "anna", "why")
+		if err == nil || errors.Is(err, operate.ErrChanged) || !strings.Contains(err.Error(), "look again") {
+			t.Errorf("got error %v", err)
+		}
+	})
 }
