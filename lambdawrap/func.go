@@ -51,7 +51,7 @@ type FuncOptions[In any] struct {
 
 	// Timeout is the time for the handler. Its context ends after that, and it does not start with less time left before the reserve.
 	// A Timeout that does not fit into the invocation's time is an error that names the numbers. Negative is an error. Defaults to 0:
-	// no limit.
+	// no limit for a running handler, and one starts with as much time left as for [Options].
 	Timeout time.Duration
 
 	// Wait is how long an invocation waits for a key that another one holds, as long as there is time to start, before it fails with
@@ -164,8 +164,13 @@ func (r *funcRun[In, Out]) run(ctx context.Context) (out Out, err error) {
 	defer cancel()
 
 	r.ran = true
+	begun := time.Now()
 
-	return r.handler(ctx, r.in)
+	if out, err = r.handler(ctx, r.in); err == nil {
+		r.durations.add(time.Since(begun))
+	}
+
+	return out, err
 }
 
 // mayBegin gives the claim back if it has left too little time for the handler.

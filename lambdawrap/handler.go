@@ -67,7 +67,7 @@ func (d *durations) handle( //nolint:revive // the error belongs to the handler
 	}
 
 	if err == nil {
-		d.add(max(time.Since(begun), 1)) // 0 says that none is known
+		d.add(time.Since(begun))
 	}
 
 	return err, false
@@ -78,6 +78,7 @@ func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
+	took = max(took, 1) // 0 says that none is known
 	d.last[d.n%len(d.last)] = took
 	d.n++
 	d.longest.Store(int64(slices.Max(d.last[:])))

@@ -67,7 +67,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 
 	o := x.settle(ctx, work)
 	if o.name == OutcomeCompleted {
-		x.durations.add(max(time.Since(begun), 1)) // 0 says that none is known
+		x.durations.add(time.Since(begun))
 	}
 
 	return o
