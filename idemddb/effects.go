@@ -75,13 +75,16 @@ func (e *EffectError) Unwrap() []error {
 	return []error{ErrEffectRefused, e.cause}
 }
 
-// hint says what else may be wrong if DynamoDB finds a whole request not valid.
+// hint says what else may be wrong if DynamoDB finds a whole request not valid, and what it does not say of a missing table.
 func (e *EffectError) hint() string {
-	if e.Code != "ValidationException" {
+	switch e.Code {
+	case "ValidationException":
+		return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
+	case "ResourceNotFoundException":
+		return "; it is the table of the records or that of an effect, which is missing in this account and Region: DynamoDB does not say which"
+	default:
 		return ""
 	}
-
-	return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
 }
 
 // meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be
