@@ -41,3 +41,17 @@ func (e *Node) terms() int {
 
 	return 1
 }
+
+// operators returns how many operators and functions the node has. DynamoDB takes 300 in a condition.
+func (e *Node) operators() int {
+	n := 0
+	if e.Kind != PathNode && e.Kind != ValueNode {
+		n = 1
+	}
+
+	for _, a := range e.Args {
+		n += a.operators()
+	}
+
+	return n
+}

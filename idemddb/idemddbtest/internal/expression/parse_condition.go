@@ -2,6 +2,12 @@ package expression
 
 import "github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 
+// Limits of DynamoDB for a condition.
+const (
+	maxOperators = 300
+	maxListed    = 100 // operands of an IN
+)
+
 func parseCondition(s string) (*Node, map[string]struct{}, error) {
 	p, err := newParser(s)
 	if err != nil {
@@ -19,6 +25,10 @@ func parseCondition(s string) (*Node, map[string]struct{}, error) {
 
 	if e.operand() {
 		return nil, nil, syntaxError("")
+	}
+
+	if n := e.operators(); n > maxOperators {
+		return nil, nil, exception.Validation("The expression contains too many operators; operator count: %d", n)
 	}
 
 	return e, p.uses, nil
@@ -104,6 +114,9 @@ func (p *parser) between(e *Node) (*Node, error) {
 
 func (p *parser) in(e *Node) (*Node, error) {
 	list, err := p.arguments(p.operandOnly)
+	if err == nil && len(list) > maxListed {
+		err = exception.Validation("The IN operator is provided with too many operands; number of operands: %d", len(list))
+	}
 
 	return &Node{Kind: InNode, Op: "IN", Args: append([]*Node{e}, list...)}, err
 }
