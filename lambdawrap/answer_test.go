@@ -233,16 +233,9 @@ func TestNothingStartsInTheReserve(t *testing.T) {
 				return nil
 			})
 
-			ctx, cancel := context.WithTimeout(h.Context(), 8*time.Second)
-			defer cancel()
-
-			response, err := function(ctx, numbered(300))
-			h.equal("error", err, nil)
-			h.equal("reported unless run", len(response.BatchItemFailures), 300-len(h.runs.all()))
-
-			if last := time.Duration(last.Load()); last < 5500*time.Millisecond || last > 5900*time.Millisecond {
-				h.Errorf("the last handler of 100 ms started after %v; the reserve began after 6 s", last)
-			}
+			failed, _ := h.within(8*time.Second, function, numbered(300))
+			h.equal("reported unless run", len(failed), 300-len(h.runs.all()))
+			h.lasts(time.Duration(last.Load()), 5500*time.Millisecond, 5900*time.Millisecond) // the reserve begins after 6 s
 		})
 	}
 }

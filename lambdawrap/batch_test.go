@@ -71,70 +71,48 @@ func TestBatchIsNotCalledWhenThereIsNothingToDo(t *testing.T) {
 }
 
 func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
-	checkBatchAnswers(t, []batchAnswer{
-		{"no failures", reporting(), nil, "COMPLETED, COMPLETED, COMPLETED", ""},
-		{
-			"one failure", reporting("m1"), []string{"m1"},
-			"COMPLETED, INPROGRESS released, COMPLETED", "the handler reported it failed",
-		},
-		{"the same failure twice", reporting("m1", "m1"), []string{"m1"}, "COMPLETED, INPROGRESS released, COMPLETED", ""},
-		{"all", reporting("m2", "m1", "m0"), []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", ""},
-		{
-			"an id that it was not given", reporting("m1", "m7"), []string{"m0", "m1", "m2"},
-			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "one that it was not given",
-		},
-		{
-			"an empty id", reporting(""), []string{"m0", "m1", "m2"},
-			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "empty id",
-		},
-		{
-			"the id of a second message of a key, which it was not given", reporting("second"), []string{"m0", "m1", "m2"},
-			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "one that it was not given",
-		},
-	})
-}
+	t.Parallel()
 
-func TestWhatABatchHandlerWithoutAnAnswerBecomes(t *testing.T) {
-	cause := errors.New("no such account")
+	const (
+		one  = "COMPLETED, INPROGRESS released, COMPLETED"
+		none = "INPROGRESS released, INPROGRESS released, INPROGRESS released"
+	)
 
-	checkBatchAnswers(t, []batchAnswer{
-		{"an error", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-			return events.SQSEventResponse{}, errBank
-		}, []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "bank closed"},
-		{"an error beside an answer", func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	fails := func(err error) wholeHandler {
+		return func(context.Context, events.SQSEvent) (r events.SQSEventResponse, _ error) { return r, err }
+	}
+	all := messageIDs(3)
+
+	for name, c := range map[string]struct {
+		answer wholeHandler // of three messages
+		failed []string
+		states string // of k0, k1, k2
+		log    string
+	}{
+		"no failures":                 {reporting(), nil, "COMPLETED, COMPLETED, COMPLETED", ""},
+		"one failure":                 {reporting("m1"), []string{"m1"}, one, "the handler reported it failed"},
+		"the same failure twice":      {reporting("m1", "m1"), []string{"m1"}, one, ""},
+		"all":                         {reporting("m2", "m1", "m0"), all, none, ""},
+		"an id that it was not given": {reporting("m1", "m7"), all, none, "one that it was not given"},
+		"an empty id":                 {reporting(""), all, none, "empty id"},
+		"the id of a second message of a key, which it was not given": {reporting("second"), all, none, "one that it was not given"},
+		"an error": {fails(errBank), all, none, "bank closed"},
+		"an error beside an answer": {func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 			response, _ := reporting("m1")(ctx, e)
 
 			return response, errBank
-		}, []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "bank closed"},
-		{"a permanent error", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-			return events.SQSEventResponse{}, lambdawrap.Permanent(cause)
-		}, []string{"m0", "m1", "m2"}, "FAILED, FAILED, FAILED", "no such account"},
-		{"a panic", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) { panic("nil map") },
-			[]string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "panic: nil map"},
-		{"the end of its goroutine", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+		}, all, none, "bank closed"},
+		"a permanent error": {fails(lambdawrap.Permanent(errors.New("no such account"))), all, "FAILED, FAILED, FAILED", "no such account"},
+		"a panic": {func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+			panic("nil map")
+		}, all, none, "panic: nil map"},
+		"the end of its goroutine": {func(context.Context, events.SQSEvent) (r events.SQSEventResponse, _ error) {
 			goexit()
 
-			return events.SQSEventResponse{}, nil
-		}, []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "ended its goroutine"},
-	})
-}
-
-// batchAnswer is how the handler of three messages ends, and what becomes of them.
-type batchAnswer struct {
-	name   string
-	answer wholeHandler
-	failed []string
-	states string // of k0, k1, k2
-	log    string
-}
-
-func checkBatchAnswers(t *testing.T, cases []batchAnswer) {
-	t.Helper()
-	t.Parallel()
-
-	for _, c := range cases {
-		each(t, c.name, everyMode, func(h *harness) {
-			function := h.event(c.answer)
+			return r, nil
+		}, all, none, "ended its goroutine"},
+	} {
+		each(t, name, everyMode, func(h *harness) {
 			event := numbered(3)
 			event.Records = append(event.Records, batch("second k1").Records...)
 			want := c.failed
@@ -143,7 +121,7 @@ func checkBatchAnswers(t *testing.T, cases []batchAnswer) {
 				want = append(slices.Clone(want), "second") // it ends as the first message of its key
 			}
 
-			h.expect(function, event, want, []string{"m0 m1 m2"})
+			h.expect(h.event(c.answer), event, want, []string{"m0 m1 m2"})
 			h.equal("records", strings.Join([]string{h.state("k0"), h.state("k1"), h.state("k2")}, ", "), c.states)
 
 			if !strings.Contains(h.log.String(), c.log) || (c.log == "" && c.failed == nil && h.log.Len() > 0) {

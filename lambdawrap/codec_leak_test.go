@@ -222,9 +222,7 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 					p.print(err)
 					fmt.Fprintf(p, "%+v\n", response)
 
-					for _, codec := range []idemddb.Codec{mask(0x66), nil, mask(0x55)} { // relays without the key, and one with it
-						p.sweep(codec)
-					}
+					p.sweep()
 				}
 
 				if envelopeName == "not in an envelope" {
@@ -242,15 +240,17 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 	}
 }
 
-// sweep sends what is unsent in all records.
-func (p *places) sweep(codec idemddb.Codec) {
+// sweep sends what is unsent in all records, by relays without the key and by one with it.
+func (p *places) sweep() {
 	p.Helper()
 
-	store := p.store(codec)
-	for _, record := range p.db.Items("records") {
-		report, err := store.SendStored(p.Context(), record, false)
-		p.print(err)
-		fmt.Fprintf(p, "%+v\n", report)
+	for _, codec := range []idemddb.Codec{mask(0x66), nil, mask(0x55)} {
+		store := p.store(codec)
+		for _, record := range p.db.Items("records") {
+			report, err := store.SendStored(p.Context(), record, false)
+			p.print(err)
+			fmt.Fprintf(p, "%+v\n", report)
+		}
 	}
 }
 
@@ -351,9 +351,7 @@ func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
 				p.print(err)
 				fmt.Fprintf(p, "%+v\n", response)
 
-				for _, codec := range []idemddb.Codec{mask(0x66), nil, mask(0x55)} { // relays without the key, and one with it
-					p.sweep(codec)
-				}
+				p.sweep()
 			}
 
 			p.wantClean([]idemddb.Kind{

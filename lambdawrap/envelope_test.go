@@ -110,49 +110,36 @@ func plainOf(opened []lambdawrap.Enveloped) (all []plain) {
 	return all
 }
 
-func TestSNSOpensANotificationWithItsAttributes(t *testing.T) {
+func TestANotificationAndAnEventOpenWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 
-	opened, err := lambdawrap.SNS(t.Context(), arrived(recordedBody(t, "sns")))
-	if err != nil {
-		t.Fatal(err)
+	text := func(value string) events.SQSMessageAttribute {
+		return events.SQSMessageAttribute{DataType: "String", StringValue: &value}
 	}
 
-	message := arrived(`{"paymentId":"p-1","note":"Grüße 😀"}`)
-	message.Md5OfBody, message.Md5OfMessageAttributes = "", ""
-	message.MessageAttributes = map[string]events.SQSMessageAttribute{
-		"tenant": {DataType: "String", StringValue: new("t-1")}, "Tenant": {DataType: "Number", StringValue: new("7")},
-		"raw": {DataType: "Binary", BinaryValue: []byte{0, 1, 2}},
-	}
-
-	want := []lambdawrap.Enveloped{{Message: message, Name: "SNS", ID: "63a3f6b6-d533-4a47-aef9-fcf5cf758c76"}}
-	if diff := cmp.Diff(want, opened); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestEventBridgeOpensAnEventWithItsAttributes(t *testing.T) {
-	t.Parallel()
-
-	opened, err := lambdawrap.EventBridge(t.Context(), arrived(recordedBody(t, "eventbridge")))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	message := arrived(`{"instance-id":" i-1234567890abcdef0","state":"terminated"}`)
-	message.Md5OfBody, message.Md5OfMessageAttributes = "", ""
-	message.MessageAttributes = map[string]events.SQSMessageAttribute{}
-
-	for name, value := range map[string]string{
-		"source": "aws.ec2", "detail-type": "EC2 Instance State-change Notification", "account": "111122223333",
-		"time": "2017-12-22T18:43:48Z", "region": "us-west-1",
+	for name, c := range map[string]struct {
+		open       lambdawrap.EnvelopeFunc
+		body, id   string
+		attributes map[string]events.SQSMessageAttribute
+	}{
+		"SNS": {lambdawrap.SNS, `{"paymentId":"p-1","note":"Grüße 😀"}`, "63a3f6b6-d533-4a47-aef9-fcf5cf758c76", map[string]events.SQSMessageAttribute{
+			"tenant": text("t-1"), "Tenant": {DataType: "Number", StringValue: new("7")}, "raw": {DataType: "Binary", BinaryValue: []byte{0, 1, 2}},
+		}},
+		"EventBridge": {
+			lambdawrap.EventBridge, `{"instance-id":" i-1234567890abcdef0","state":"terminated"}`, "6a7e8feb-b491-4cf7-a9f1-bf3703467718",
+			map[string]events.SQSMessageAttribute{
+				"source": text("aws.ec2"), "detail-type": text("EC2 Instance State-change Notification"), "account": text("111122223333"),
+				"time": text("2017-12-22T18:43:48Z"), "region": text("us-west-1"),
+			},
+		},
 	} {
-		message.MessageAttributes[name] = events.SQSMessageAttribute{DataType: "String", StringValue: &value}
-	}
+		opened, err := c.open(t.Context(), arrived(recordedBody(t, strings.ToLower(name))))
+		message := arrived(c.body)
+		message.Md5OfBody, message.Md5OfMessageAttributes, message.MessageAttributes = "", "", c.attributes
 
-	want := []lambdawrap.Enveloped{{Message: message, Name: "EventBridge", ID: "6a7e8feb-b491-4cf7-a9f1-bf3703467718"}}
-	if diff := cmp.Diff(want, opened); diff != "" {
-		t.Error(diff)
+		if diff := cmp.Diff([]lambdawrap.Enveloped{{Message: message, Name: name, ID: c.id}}, opened); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
 	}
 }
 

@@ -60,23 +60,14 @@ func TestTheArrayOfAPipeAndADurableInvocationAreRefusedByFuncBeforeAnythingRuns(
 			}
 		}
 
+		_, err := funcOf[any](h, &ran)(durableHandler{t.Context()}, nil)
+		if err == nil || !strings.Contains(err.Error(), "durable function") {
+			t.Errorf("with the context of a durable handler: got %v", err)
+		}
+
 		h.equal("runs", ran, 0)
 		h.equal("requests", len(h.db.Requests()), 0)
 	}
-}
-
-func TestTheContextOfADurableHandlerIsRefusedByFunc(t *testing.T) {
-	t.Parallel()
-
-	ran, h := 0, newHarness(t, nil)
-
-	_, err := funcOf[any](h, &ran)(durableHandler{t.Context()}, nil)
-	if err == nil || !strings.Contains(err.Error(), "durable function") {
-		t.Errorf("got %v", err)
-	}
-
-	h.equal("runs", ran, 0)
-	h.equal("requests", len(h.db.Requests()), 0)
 }
 
 // A list of a caller's own is one input, and the result is written as lambda.Start writes it.

@@ -120,15 +120,38 @@ func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testi
 	})
 }
 
-// Without a failure in the first aggregate, the stream goes on from the second one.
-func TestTheAnswerNamesTheAggregateWithTheLowestNumberThatHoldsAFailure(t *testing.T) {
+func TestWhatAnAggregateIsAndWhichTheAnswerNames(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, nil)
-	function := h.userRecords(failingWith(errBank, "bad"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	plain, broken := kinesisRecord(batch("1 \xF3\x89\x9A\xC2rest b").Records[0]), aggregated("2", "a1 a")
+	broken.Kinesis.Data[6] ^= 1
 
-	h.reports(function, kinesisEvent(aggregated("98", "a1 a"), aggregated("99", "a2 a", "bad b"), aggregated("100", "bad c")), "99")
-	h.ran("a1", "a2", "bad", "bad")
+	whole, nameless := aggregated("1", "a1 a", "a2 b"), aggregated("1", "a1 a", "a2 a")
+	nameless.EventID = ""
+
+	for name, c := range map[string]struct {
+		event  events.KinesisEvent
+		asIs   bool // Options.Aggregated
+		answer string
+		runs   []string
+	}{
+		// Without a failure in the first aggregate, the stream goes on from the second one.
+		"the lowest number that holds a failure": {
+			kinesisEvent(aggregated("98", "a1 a"), aggregated("99", "a2 a", "bad b"), aggregated("100", "bad c")), false, "99",
+			[]string{"a1", "a2", "bad", "bad"},
+		},
+		"what is none is an ordinary record": {
+			kinesisEvent(plain, broken), false, "", []string{string(plain.Kinesis.Data), string(broken.Kinesis.Data)},
+		},
+		"a handler that takes them as they are":     {kinesisEvent(whole), true, "", []string{string(whole.Kinesis.Data)}},
+		"one without an id, as a test may build it": {kinesisEvent(nameless), false, "1", nil}, // two of them must not share a key
+	} {
+		each(t, name, oneHarness, func(h *harness) {
+			opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: c.asIs}
+			h.reports(h.userRecords(failingWith(errBank, "bad"), opts), c.event, c.answer)
+			h.ran(c.runs...)
+		})
+	}
 }
 
 func TestAUserRecordThatWillNeverSucceedIsParkedAlone(t *testing.T) {
@@ -148,29 +171,6 @@ func TestAUserRecordThatWillNeverSucceedIsParkedAlone(t *testing.T) {
 	h.reports(function, kinesisEvent(aggregated("7", "a1 a", "poison a", "a2 a")), "")
 	h.ran("a1", "poison", "a2")
 	h.equal("parked", parked.all(), []string{"7 shardId-000000000000:7:1 a poison"})
-}
-
-func TestWhatIsNoAggregateIsAnOrdinaryRecord(t *testing.T) {
-	t.Parallel()
-
-	broken := aggregated("2", "a1 a")
-	broken.Kinesis.Data[6] ^= 1
-
-	h := newHarness(t, nil)
-	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
-	h.reports(function, kinesisEvent(kinesisRecord(batch("1 \xF3\x89\x9A\xC2rest b").Records[0]), broken), "")
-	h.ran("\xF3\x89\x9A\xC2rest", string(broken.Kinesis.Data))
-}
-
-func TestAHandlerThatTakesAggregatedRecordsGetsThemAsTheyAre(t *testing.T) {
-	t.Parallel()
-
-	record := aggregated("1", "a1 a", "a2 b")
-
-	h := newHarness(t, nil)
-	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: true})
-	h.reports(function, kinesisEvent(record), "")
-	h.ran(string(record.Kinesis.Data))
 }
 
 func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
@@ -198,20 +198,6 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 	h.reports(function, kinesisEvent(record, kinesisRecord(batch("2 plain a").Records[0])), "")
 	h.ran("plain")
 	h.equal("parked", parked.all(), []string{record.EventID})
-}
-
-// A test or tool that builds a record by hand may leave the id out: then there is no default key, and the user records must not
-// get one that two aggregates share.
-func TestAUserRecordOfARecordWithoutAnIDHasNoKeyEither(t *testing.T) {
-	t.Parallel()
-
-	record := aggregated("1", "a1 a", "a2 a")
-	record.EventID = ""
-
-	h := newHarness(t, nil)
-	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
-	h.reports(function, kinesisEvent(record), "1")
-	h.ran()
 }
 
 // The user records of an aggregate share requests as the records of a batch do.

@@ -58,29 +58,6 @@ func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
 	}
 }
 
-func TestABatchThatObeysLosesNothing(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		var done effects
-
-		n := h.untilDone(10*time.Second, h.event(func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
-			for _, m := range event.Records {
-				select {
-				case <-time.After(2 * time.Second):
-					done.add(m)
-				case <-ctx.Done():
-					r.BatchItemFailures = append(r.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
-				}
-			}
-
-			return r, nil
-		}), numbered(5), 5)
-
-		all, doubles := done.sum()
-		h.equal("effects, doubles, invocations", []int{all, doubles, n}, []int{5, 0, 2})
-	})
-}
-
 func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 	t.Parallel()
 

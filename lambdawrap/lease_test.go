@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -19,20 +18,11 @@ import (
 
 func TestALostClaimCancelsTheHandler(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, &idemddb.Options{Lease: 10 * time.Second})
-		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(h *harness) {
 		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-			if _, _, err := ahead.Claim(ctx, "k", nil); err != nil {
-				return err
-			}
-
+			h.steal("k")
 			<-ctx.Done()
-
-			if !errors.Is(context.Cause(ctx), idemddb.ErrFenced) {
-				t.Errorf("cause: %v", context.Cause(ctx))
-			}
+			h.equal("it is fenced", errors.Is(context.Cause(ctx), idemddb.ErrFenced), true)
 
 			return context.Cause(ctx)
 		})

@@ -207,14 +207,8 @@ func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
 		metrics := lambdawrap.NewMetrics(&out, "Payments")
 
 		bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
-			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return failure }
-			function := lambdawrap.Measure(metrics, h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "good" {
-					return nil
-				}
-
-				return lambdawrap.Permanent(errBank)
-			}))
+			h.opts.DeadLetter = hookOf(failWith(failure))
+			function := lambdawrap.Measure(metrics, h.handle(failingWith(lambdawrap.Permanent(errBank), "a")))
 
 			if _, err := function(h.Context(), batch("m1 a", "m2 good")); err != nil {
 				h.Fatal(err)
@@ -264,13 +258,8 @@ func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
-	function := lambdawrap.Measure(metrics, lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
-		if string(r.Kinesis.Data) == "bad" {
-			return lambdawrap.Permanent(errBank)
-		}
-
-		return nil
-	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: h.opts.Logger}))
+	opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 1}
+	function := lambdawrap.Measure(metrics, h.userRecords(failingWith(lambdawrap.Permanent(errBank), "bad"), opts))
 
 	event := events.KinesisEvent{}
 	for _, m := range batch("1 a a", "2 bad b", "3 b2 b", "4 bad c").Records {

@@ -148,37 +148,46 @@ func wordsOfPage(t *testing.T) map[string][]string {
 func declaredKinds(t *testing.T) (kinds []idemddb.Kind) {
 	t.Helper()
 
-	file, err := parser.ParseFile(token.NewFileSet(), "../idemddb/event.go", nil, 0)
+	for _, text := range constantsOf(t, "../idemddb/event.go", "Kind") {
+		kinds = append(kinds, idemddb.Kind(text))
+	}
+
+	return kinds
+}
+
+// constantsOf returns the texts of all constants of a type in a file.
+func constantsOf(t *testing.T, file, typeName string) (texts []string) {
+	t.Helper()
+
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(parsed, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
 			return true
 		}
 
-		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Kind" {
-			return true
-		}
+		if name, ok := spec.Type.(*ast.Ident); ok && name.Name == typeName {
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
 
-		literal, ok := spec.Values[0].(*ast.BasicLit)
-		if !ok {
-			t.Fatalf("%s is not a text", spec.Names[0])
-		}
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
 
-		text, err := strconv.Unquote(literal.Value)
-		if err != nil {
-			t.Fatal(err)
+			texts = append(texts, text)
 		}
-
-		kinds = append(kinds, idemddb.Kind(text))
 
 		return true
 	})
 
-	return kinds
+	return texts
 }
 
 // uncounted are the outcomes that are no metric of their own, with the reason.
@@ -217,33 +226,9 @@ func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
 func declaredOutcomes(t *testing.T) (names []Outcome) {
 	t.Helper()
 
-	file, err := parser.ParseFile(token.NewFileSet(), "outcome.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range constantsOf(t, "outcome.go", "Outcome") {
+		names = append(names, Outcome(text))
 	}
-
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-
-		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
-			literal, ok := spec.Values[0].(*ast.BasicLit)
-			if !ok {
-				t.Fatalf("%s is not a text", spec.Names[0])
-			}
-
-			text, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			names = append(names, Outcome(text))
-		}
-
-		return true
-	})
 
 	if len(names) < len(uncounted) {
 		t.Fatalf("found only %v", names)

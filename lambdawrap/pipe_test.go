@@ -26,6 +26,12 @@ func pipeOfKinesis(r events.KinesisEventRecord) map[string]any {
 	}
 }
 
+func pipedKinesis(h *harness, work lambdawrap.Handler) lambda.Handler {
+	function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
+
+	return lambda.NewHandler(lambdawrap.Pipe(function))
+}
+
 // pipeWays are functions of a pipe's target, and what a pipe sends for messages and names for each of them.
 var pipeWays = map[string]struct {
 	function func(*harness, lambdawrap.Handler) lambda.Handler
@@ -53,21 +59,11 @@ var pipeWays = map[string]struct {
 		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
 	},
 	"Kinesis": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
-
-			return lambda.NewHandler(lambdawrap.Pipe(function))
-		},
-		func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) },
+		pipedKinesis, func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) },
 		func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
 	},
 	"Kinesis, as an event source mapping has it": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
-
-			return lambda.NewHandler(lambdawrap.Pipe(function))
-		},
-		func(m events.SQSMessage) any { return kinesisRecord(m) }, func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
+		pipedKinesis, func(m events.SQSMessage) any { return kinesisRecord(m) }, func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
 	},
 	"DynamoDBStream": {
 		func(h *harness, work lambdawrap.Handler) lambda.Handler {

@@ -35,45 +35,29 @@ func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	t.Parallel()
 
-	for _, c := range []struct {
-		name   string
+	for name, c := range map[string]struct {
 		other  func(*harness, *idemddb.Claim) error
 		failed []string
-		kind   idemddb.Kind
 	}{
-		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.KindFenced},
-		{"the other completed, and this one fails: done", func(h *harness, c *idemddb.Claim) error {
+		"the other completed: done": {func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil},
+		"the other completed, and this one fails: done": {func(h *harness, c *idemddb.Claim) error {
 			return errors.Join(c.Complete(h.Context(), nil), errBank)
-		}, nil, idemddb.KindFenced},
-		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.KindFenced},
-		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.KindFenced},
-		{"the record was deleted: done, and not created anew", func(h *harness, _ *idemddb.Claim) error {
+		}, nil},
+		"the other still runs: failed":      {func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}},
+		"the other failed for good: failed": {func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}},
+		"the record was deleted: done, and not created anew": {func(h *harness, _ *idemddb.Claim) error {
 			h.drop("k")
 
 			return nil
-		}, nil, idemddb.KindFenced},
+		}, nil},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+		var last idemddb.Kind
 
-			var last idemddb.Kind
-
-			h := newHarness(t, &idemddb.Options{Observe: func(_ context.Context, e idemddb.Event) { last = e.Kind }})
-			ahead := h.open(h.db, &idemddb.Options{
-				Now: func() time.Time { return time.Now().Add(time.Hour) }, Observe: func(context.Context, idemddb.Event) {},
-			})
-
-			function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-				other, record, err := ahead.Claim(ctx, "k", nil)
-				if other == nil {
-					return fmt.Errorf("got record %v, error %w, want a claim", record, err)
-				}
-
-				return c.other(h, other)
-			})
+		opts := idemddb.Options{Observe: func(_ context.Context, e idemddb.Event) { last = e.Kind }}
+		each(t, name, inBubble(&opts), func(h *harness) {
+			function := h.handle(func(context.Context, events.SQSMessage) error { return c.other(h, h.steal("k")) })
 			h.expect(function, batch("m1 k"), c.failed, []string{"m1"})
-			h.equal("event", last, c.kind)
-
+			h.equal("event", last, idemddb.KindFenced)
 			h.logs("level=ERROR", "outcome=fenced", fmt.Sprint("comesBack=", c.failed != nil))
 		})
 	}

@@ -103,7 +103,7 @@ var outcomeMutants = []mutant{
 		return`,
 		new: `	case settled != "" && c == nil:
 		return`,
-		pkg: "lambdawrap", run: "TestAHandlerMay(Complete|ReleaseOrFail)ItsClaimItself",
+		pkg: "lambdawrap", run: "TestAHandlerMaySettleItsClaimItself",
 	},
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",
