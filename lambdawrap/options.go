@@ -17,7 +17,8 @@ import (
 // reserve is left.
 type Handler func(context.Context, events.SQSMessage) error
 
-// Options shape a wrapper. Nil and zero mean the defaults.
+// Options shape a wrapper. Nil and zero mean the defaults. A Reserve, Timeout or Wait between them and 1 ms is an error, also in
+// the options of the other wrappers: it lacks its unit.
 type Options struct {
 	// Backoff is how long a failed message stays hidden, with Visibility: receives is how often it was delivered, 1 for the first. It
 	// is rounded up to seconds, at least 1 s and at most 11.5 h; a message whose key another worker holds also stays hidden until
@@ -147,6 +148,10 @@ func (o *Options) validate(name string) error {
 	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
 		if field.value < 0 {
 			return fmt.Errorf("lambdawrap: %s.%s: must not be negative, is %v", name, field.name, field.value)
+		}
+
+		if field.value > 0 && field.value < time.Millisecond {
+			return fmt.Errorf("lambdawrap: %s.%s: must not be below 1ms, is %v; a number without a unit is nanoseconds", name, field.name, field.value)
 		}
 	}
 

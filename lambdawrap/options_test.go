@@ -60,6 +60,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		{"Options.Reserve: must not be negative", sqs(lambdawrap.Options{Reserve: -1})},
 		{"Options.Workers: must not be negative", sqs(lambdawrap.Options{Workers: -1})},
 		{"Options.Timeout: must not be negative", sqs(lambdawrap.Options{Timeout: -1})},
+		{"Options.Timeout: must not be below 1ms, is 5ns", sqs(lambdawrap.Options{Timeout: 5})},
 		{"Options.Wait: must not be negative", sqs(lambdawrap.Options{Wait: -1})},
 		{"Options.Backoff", sqs(lambdawrap.Options{Backoff: lambdawrap.ExponentialBackoff})}, // without Visibility
 		{"Options.Reserve: must not be negative", whole(lambdawrap.Options{Reserve: -1})},
