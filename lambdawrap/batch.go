@@ -215,9 +215,9 @@ func (c *batchCall) choose(ctx context.Context) {
 	blocked := blockedGroups{}
 
 	for _, m := range c.ordered {
-		p := c.pieces[m.asks]
+		p, own := c.pieces[m.asks], c.contextOf(ctx, m)
 
-		switch o, ended := endedBefore(ctx, m, p, blocked); {
+		switch o, ended := endedBefore(own, m, p, blocked); {
 		case !ended && p.message == m:
 			c.given = append(c.given, p)
 		case !ended:
@@ -226,9 +226,9 @@ func (c *batchCall) choose(ctx context.Context) {
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			c.spawn(func() { c.finish(c.contextOf(ctx, m), c.settleBy, m, o) })
+			c.spawn(func() { c.finish(own, c.settleBy, m, o) })
 		default:
-			c.finish(c.contextOf(ctx, m), c.reserved, m, o) // then there is time left to give the claims behind it back
+			c.finish(own, c.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}

@@ -25,3 +25,20 @@ func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseCompletionHasNone(t *te
 		}
 	})
 }
+
+// Batch gives back the claims of what its handler does not get, and that is tried for as long.
+func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseClaimIsGivenBack(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		ends := h.outcomes()
+		h.heldElsewhere("k0", 0)
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.LateReply))
+
+		h.answeredIn(3*time.Second, h.whole(succeed), batch("m0 k0 g", "m1 k1 g", "m2 k2 g"), "m0", "m1", "m2")
+		h.sorted("ends", ends, "m0 in_progress", "m1 blocked", "m2 blocked")
+
+		if strings.Contains(h.log.String(), "the hook for ended messages") {
+			h.Errorf("the log is\n%s", h.log)
+		}
+	})
+}
