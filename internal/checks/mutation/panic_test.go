@@ -42,7 +42,7 @@ var panicMutants = []mutant{
 	{
 		why:  "a Sender that does not return holds the answer",
 		file: "internal/delivery/targets.go",
-		old:  `	case <-time.After(returnTime):
+		old: `	case <-time.After(returnTime):
 		return false`,
 		new: `	case <-time.After(time.Hour):
 		return false`,
