@@ -183,8 +183,9 @@ func openAll(ctx context.Context, open EnvelopeFunc, outer []Enveloped, limits E
 	return opened, nil
 }
 
-// inside returns a message with the ID of the envelope around its own, if its own has none. Of several messages there, each has its
-// place behind that ID, the first one, too: an envelope inside of it may hold several messages again, which have places of their own.
+// inside returns a message with the ID of the envelope around its own, if its own has none. Of several messages there, each has
+// its place behind that ID, the first one, too: an envelope inside of it may hold several messages again, which have places of
+// their own.
 func (e Enveloped) inside(outer Enveloped, index, count int) (Enveloped, error) {
 	if e.ID != "" || outer.ID == "" {
 		return e, nil

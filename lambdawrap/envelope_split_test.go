@@ -62,7 +62,8 @@ func TestAnEnvelopeWithoutALimitIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// A key of the queue's message is that of each message which stood in its envelope, with the number of those behind the first one.
+// A key of the queue's message is that of each message which stood in its envelope, with the number of those behind the first
+// one.
 func TestWhatAnEnvelopeHoldsIsWorkOfItsOwnWithAKeyOfTheQueuesMessage(t *testing.T) {
 	t.Parallel()
 

@@ -76,10 +76,11 @@ type HTTPOptions struct {
 	// works.
 	Required bool
 
-	// Reserve is the part of the time until the context's deadline, as that of a Lambda invocation, that is kept back for storing and
-	// sending the answer. When it begins, the handler's context ends; an answer that the handler then still gives is stored as it is.
-	// On a server, where nothing kills a handler at a deadline, as that of http.TimeoutHandler, one that goes on keeps its key, and its
-	// answer is stored, too. Without a deadline there is no reserve. Negative makes each request be answered with 500. Defaults to 1 s.
+	// Reserve is the part of the time until the context's deadline, as that of a Lambda invocation, that is kept back for storing
+	// and sending the answer. When it begins, the handler's context ends; an answer that the handler then still gives is stored as
+	// it is. On a server, where nothing kills a handler at a deadline, as that of http.TimeoutHandler, one that goes on keeps its
+	// key, and its answer is stored, too. Without a deadline there is no reserve. Negative makes each request be answered with 500.
+	// Defaults to 1 s.
 	Reserve time.Duration
 
 	// Timeout is when the handler's context ends. A client that leaves does not end it, so on a server without deadlines a handler

@@ -15,8 +15,8 @@ func slow(rw http.ResponseWriter, r *http.Request) {
 	stagingHandler(nil)(rw, r)
 }
 
-// On a server, a handler outlives the deadline of a middleware in front, such as http.TimeoutHandler: nothing kills it. Its answer
-// is written down all the same.
+// On a server, a handler outlives the deadline of a middleware in front, such as http.TimeoutHandler: nothing kills it. Its
+// answer is written down all the same.
 func TestHTTPAnAnswerAfterTheDeadlineOfAServerIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	bothWebs(t, func(w *web) {

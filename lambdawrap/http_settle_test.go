@@ -199,8 +199,8 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 	}
 }
 
-// It is the server's mistake if the handler ignores that. An answer of 4xx may say why, and is kept as any other: the client reads a
-// no, so it must not find the half that was staged before.
+// It is the server's mistake if the handler ignores that. An answer of 4xx may say why, and is kept as any other: the client
+// reads a no, so it must not find the half that was staged before.
 func TestHTTPWhatCannotBeStagedIsLoggedOnceWhateverTheHandlerAnswers(t *testing.T) {
 	t.Parallel()
 

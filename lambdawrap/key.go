@@ -68,8 +68,8 @@ func keyOfMessage(m events.SQSMessage) (string, error) {
 // The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as two
 // messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer that sends
 // an id again in another group, more than five minutes later, runs the work again. Of several messages in one Options.Envelope,
-// each after the first has its number in the key, too. The error is [ErrNoKey] for a message without the id, as in a queue that is
-// not FIFO.
+// each after the first has its number in the key, too. The error is [ErrNoKey] for a message without the id, as in a queue that
+// is not FIFO.
 func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 	id := m.Attributes["MessageDeduplicationId"]
 	switch {
@@ -88,8 +88,8 @@ func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 	return key, nil
 }
 
-// numberInEnvelope returns the number that [EnvelopeFunc.Open] puts behind the id of each message in an envelope but the first one,
-// so that a key of the queue's message does not stand for several pieces of work; none for any other message.
+// numberInEnvelope returns the number that [EnvelopeFunc.Open] puts behind the id of each message in an envelope but the first
+// one, so that a key of the queue's message does not stand for several pieces of work; none for any other message.
 func numberInEnvelope(m events.SQSMessage) []string {
 	if _, number, isThere := strings.Cut(m.MessageId, "/"); isThere {
 		return []string{number}

@@ -35,7 +35,8 @@ func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
 	return events.KinesisEvent{Records: records}
 }
 
-// userRecords wraps a handler with Kinesis and the default key. The body of its message is the data. h.runs gets the data of each run.
+// userRecords wraps a handler with Kinesis and the default key. The body of its message is the data. h.runs gets the data of each
+// run.
 func (h *harness) userRecords(
 	work lambdawrap.Handler, opts *lambdawrap.StreamOptions[events.KinesisEventRecord],
 ) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {

@@ -109,8 +109,8 @@ type tracedError struct{ stack func() []byte }
 func (tracedError) Error() string   { return "declined" }
 func (e tracedError) Stack() []byte { return e.stack() }
 
-// A panic whose value has a stack of its own, or wraps an error with one, is logged with both. The value of a panic is read before
-// all else, and a method of it that panics costs its own message.
+// A panic whose value has a stack of its own, or wraps an error with one, is logged with both. The value of a panic is read
+// before all else, and a method of it that panics costs its own message.
 func TestAFailureIsLoggedWithTheStackThatItHas(t *testing.T) {
 	t.Parallel()
 

@@ -75,8 +75,8 @@ func kinesisRecords(content []byte, aggregated bool) ([]events.KinesisEventRecor
 	return records, nil
 }
 
-// appendPieces appends a record, or the user records in it if the Kinesis Producer Library aggregated it and the function opens it. The
-// number of a user record ends in its index, as in the function's log.
+// appendPieces appends a record, or the user records in it if the Kinesis Producer Library aggregated it and the function opens
+// it. The number of a user record ends in its index, as in the function's log.
 func appendPieces(records []events.KinesisEventRecord, r events.KinesisEventRecord, aggregated bool) ([]events.KinesisEventRecord, error) {
 	if aggregated {
 		return append(records, r), nil

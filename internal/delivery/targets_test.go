@@ -116,8 +116,8 @@ func TestATargetThatHangsIsNotAskedForAWhile(t *testing.T) {
 	}
 }
 
-// A Sender that does not return when its context ends would hold the answer of its invocation, and of each later one that finds the
-// message.
+// A Sender that does not return when its context ends would hold the answer of its invocation, and of each later one that finds
+// the message.
 func TestASenderThatDoesNotReturnHoldsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

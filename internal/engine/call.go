@@ -170,8 +170,8 @@ func (e *Engine) awaitLast(c *Call) {
 	e.unlocked(func() { <-last })
 }
 
-// afterOthers returns the error of a last try. One that was cut off says nothing about DynamoDB, so the text of the try before it is
-// added: its text alone, because the chain says what became of the last try.
+// afterOthers returns the error of a last try. One that was cut off says nothing about DynamoDB, so the text of the try before it
+// is added: its text alone, because the chain says what became of the last try.
 func afterOthers(ctx context.Context, err, before error) error {
 	if before == nil || !errors.Is(err, ctx.Err()) {
 		return err
