@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
@@ -26,8 +27,9 @@ type Work struct {
 	omitted error // why there is no result, if the code returned one
 }
 
-// Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the
-// work has no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
+// Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request,
+// unless a cached record has its result elsewhere: the work has no effect but what it stages, and Settle commits it. If the work
+// does not begin, the Ending says why.
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
 	w := &Work{store: s, opts: opts, stop: func() {}}
 	if opts != nil && opts.Optimistic && !s.Disabled() {
@@ -136,9 +138,10 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 		return func() {}, nil
 	}
 
+	// Nothing bounds the lease: the code may outlive the invocation.
+	ctx = engine.With(ctx, &engine.Invocation{Times: &engine.Times{}, Noted: engine.Of(ctx).Noted})
 	err = w.claim.Extend(ctx)
-	ctx = context.WithoutCancel(ctx)
-	_, stop = w.claim.renewUntil(ctx, engine.LeaseBound(ctx))
+	_, stop = w.claim.renewUntil(context.WithoutCancel(ctx), time.Time{})
 
 	return stop, err
 }
@@ -183,8 +186,8 @@ func (w *Work) mustExist() {
 	}
 }
 
-// hasEffect reports whether code that returned err may already have changed something outside of DynamoDB. Staged effects do not
-// count: only Settle writes them.
+// hasEffect reports whether a worker must wait until the record of this run is written: the code has succeeded or failed for good
+// under a claim, and has staged nothing that is written with the record. Code that failed otherwise runs again anyway.
 func (w *Work) hasEffect(err error) bool {
 	isPermanent := err != nil && panicerror.IsPermanent(err) // it may call methods of the user's error, which may stage
 

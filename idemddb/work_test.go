@@ -226,6 +226,25 @@ func TestTheClaimOfAbandonedWorkIsKeptAfterItsContext(t *testing.T) {
 	})
 }
 
+// The invocation ends soon, and its code may run on in the next one: the extension itself, not only a renewal after it, goes
+// beyond the deadline.
+func TestTheLeaseOfAbandonedWorkGoesBeyondTheDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		ctx := within(f, time.Second)
+		work, _ := f.store.Begin(ctx, "k", nil)
+
+		stop, err := work.Abandon(ctx)
+		must(f, err)
+
+		defer stop()
+
+		if left := time.Until(f.lease("k")); left != 30*time.Second {
+			f.Errorf("the lease lasts %v, want 30s", left)
+		}
+	})
+}
+
 func TestAbandonSaysThatTheLeaseIsPerhapsNotExtended(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

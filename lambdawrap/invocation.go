@@ -213,7 +213,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	ctx, cancel := v.settleContext(ctx)
 	defer cancel()
 
-	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
+	stop, err := work.Abandon(ctx)
 
 	v.mu.Lock()
 	v.stopRenewals = append(v.stopRenewals, stop)

@@ -146,10 +146,10 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "the claim of a late handler is not extended beyond the deadline",
-		file: "lambdawrap/invocation.go",
-		old:  `&engine.Invocation{Times: &engine.Times{}}`,
-		new:  `&engine.Invocation{Times: &engine.Times{Deadline: v.deadline}}`,
-		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
+		file: "idemddb/work.go",
+		old:  `Times: &engine.Times{}, Noted`,
+		new:  `Times: engine.Of(ctx).Times, Noted`,
+		pkg:  "idemddb", run: "TestTheLeaseOfAbandonedWorkGoesBeyondTheDeadline",
 	},
 	{
 		why:  "the claim of a late handler is released, so that its work runs twice at once",
@@ -354,7 +354,7 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
 		file: "idemddb/work.go",
-		old:  `_, stop = w.claim.renewUntil(ctx, engine.LeaseBound(ctx))`,
+		old:  `_, stop = w.claim.renewUntil(context.WithoutCancel(ctx), time.Time{})`,
 		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},
