@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
@@ -47,7 +48,7 @@ type SendMessageAPI interface {
 // queue all the same. A queueURL that is not the URL of a queue is an error on every call, so that no message is lost. The hook
 // logs nothing and is safe for concurrent use. DeadLetterQueue panics for a nil api.
 func DeadLetterQueue(api SendMessageAPI, queueURL string) func(context.Context, events.SQSMessage, error) error {
-	if api == nil {
+	if panicerror.IsNil(api) {
 		panic("lambdawrap: DeadLetterQueue: api: must not be nil")
 	}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
@@ -35,7 +36,7 @@ type GetObjectAPI interface {
 // Nobody deletes the object, because the message may come back after it was worked on: give the bucket a lifecycle rule that
 // expires objects when no message can point to them any more. S3Pointer panics for a nil api.
 func S3Pointer(api GetObjectAPI) EnvelopeFunc {
-	if api == nil {
+	if panicerror.IsNil(api) {
 		panic("lambdawrap: S3Pointer: api: must not be nil")
 	}
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record
@@ -17,8 +19,8 @@ import (
 // reserve is left.
 type Handler func(context.Context, events.SQSMessage) error
 
-// Options shape a wrapper. Nil and zero mean the defaults. A Reserve, Timeout or Wait between them and 1 ms is an error, also in
-// the options of the other wrappers: it lacks its unit.
+// Options shape a wrapper. Nil and zero mean the defaults. A Reserve, Timeout or Wait above zero and below 1 ms is an error, in
+// the options of every wrapper: a number without a unit is nanoseconds.
 type Options struct {
 	// Backoff is how long a failed message stays hidden, with Visibility: receives is how often it was delivered, 1 for the first. It
 	// is rounded up to seconds, at least 1 s and at most 11.5 h; a message whose key another worker holds also stays hidden until
@@ -102,8 +104,8 @@ type Options struct {
 	// overdue: it keeps its worker, and if overdue handlers keep all workers, no other handler starts. When nothing but overdue
 	// handlers is at work, they are late, and the answer is sent. A Timeout that does not fit into the invocation's time is an
 	// invocation error that names the numbers. Negative is an error. Defaults to 0: no limit for a running handler, and a handler
-	// starts if the time left is at least 125 % of the longest of the last 16 successful ones; at most half of the invocation's time
-	// is required.
+	// starts if the time left is at least 125 % of the longest of the last 16 successful ones; at most half of the time before the
+	// reserve is required.
 	Timeout time.Duration
 
 	// Visibility shapes the next delivery of a failed message, with one request of ChangeMessageVisibility each. The message comes
@@ -153,6 +155,10 @@ func (o *Options) validate(name string) error {
 		if field.value > 0 && field.value < time.Millisecond {
 			return fmt.Errorf("lambdawrap: %s.%s: must not be below 1ms, is %v; a number without a unit is nanoseconds", name, field.name, field.value)
 		}
+	}
+
+	if o.Visibility != nil && panicerror.IsNil(o.Visibility) {
+		return fmt.Errorf("lambdawrap: %s.Visibility: must not be a nil pointer", name)
 	}
 
 	if o.Backoff != nil && o.Visibility == nil {

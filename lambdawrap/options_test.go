@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
@@ -62,6 +63,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		{"Options.Timeout: must not be negative", sqs(lambdawrap.Options{Timeout: -1})},
 		{"Options.Timeout: must not be below 1ms, is 5ns", sqs(lambdawrap.Options{Timeout: 5})},
 		{"Options.Wait: must not be negative", sqs(lambdawrap.Options{Wait: -1})},
+		{"Options.Visibility: must not be a nil pointer", sqs(lambdawrap.Options{Visibility: (*fakeQueue)(nil)})},
 		{"Options.Backoff", sqs(lambdawrap.Options{Backoff: lambdawrap.ExponentialBackoff})}, // without Visibility
 		{"Options.Reserve: must not be negative", whole(lambdawrap.Options{Reserve: -1})},
 		{"Options.Workers: must not be negative", whole(lambdawrap.Options{Workers: -1})},
@@ -172,6 +174,9 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 		{"lambdawrap: Chain: envelopes[0]: must not be nil", func() { lambdawrap.Chain(nil) }},
 		{"lambdawrap: Chain: envelopes[1]: must not be nil", func() { lambdawrap.Chain(lambdawrap.SNS, nil) }},
 		{"lambdawrap: DeadLetterQueue: api: must not be nil", func() { lambdawrap.DeadLetterQueue(nil, queue) }},
+		{"lambdawrap: DeadLetterQueue: api: must not be nil", func() { lambdawrap.DeadLetterQueue((*sqs.Client)(nil), queue) }},
+		{"lambdawrap: S3Pointer: api: must not be nil", func() { lambdawrap.S3Pointer(nil) }},
+		{"lambdawrap: S3Pointer: api: must not be nil", func() { lambdawrap.S3Pointer((*shelf)(nil)) }},
 		{"lambdawrap: SDKLogger: logger: must not be nil", func() { lambdawrap.SDKLogger(nil) }},
 		{"lambdawrap: store: must not be nil; check the error of idemddb.New", func() { lambdawrap.HTTP(nil, http.NotFoundHandler(), nil) }},
 		{"lambdawrap: handler: must not be nil", func() { lambdawrap.HTTP(h.store, nil, nil) }},

@@ -63,6 +63,11 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ..
 	return do(ctx, c, in, c.DB.GetItem, opts)
 }
 
+// DeleteItem calls Do with the request.
+func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return do(ctx, c, in, c.DB.DeleteItem, opts)
+}
+
 // Query calls Do with the request.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return do(ctx, c, in, c.DB.Query, opts)
