@@ -18,7 +18,8 @@ import (
 
 // Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no
 // effect but what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key,
-// and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
+// and nothing was written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same,
+// or nothing if Options.Cache has its record.
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing committed (ErrFailed may have written FAILED, as with Claim; see
 // [EffectError].Unknown); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrBadEffects, also for a client

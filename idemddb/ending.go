@@ -7,11 +7,11 @@ import (
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
 type Ending struct {
-	// Kind is KindCompleted, KindFailed or KindReleased if the settlement wrote that. With Unknown set, the failure or the release
-	// is perhaps not written. It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced
-	// if the key is another worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written,
-	// is not known to be committed, or has left messages; and otherwise the Kind of the refused claim of the key. It is "" for a
-	// key or for options with which no work can begin.
+	// Kind is KindCompleted, KindFailed or KindReleased if the settlement wrote that. With Unknown set, the failure or the release is
+	// perhaps not written. It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if
+	// the settlement was refused, because the key is another worker's, was settled before, or its record is gone; KindUnrecorded,
+	// KindUncommitted or KindUnsent if the completion is not known to be written, is not known to be committed, or has left messages;
+	// and otherwise the Kind of the refused claim of the key. It is "" for a key or for options with which no work can begin.
 	Kind Kind
 
 	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. It is nil if there is none.

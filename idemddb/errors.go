@@ -17,9 +17,9 @@ var (
 	// holds the key, or the call was made inside the work of the same key. Retry after [InProgressError].Until.
 	ErrInProgress = errors.New("in progress")
 
-	// ErrFenced: the work ran and the write that settles it was refused, because another worker has taken the key over, because the
-	// key was settled or ended before, or because its record is gone. Never repeat the work blindly; raise an alarm. [FencedError]
-	// says who holds the key now.
+	// ErrFenced: a write of the claim was refused, because another worker has taken the key over, because the key was settled or
+	// ended before, or because its record is gone; or Stage was called after the end of the work. The work has run, or is running.
+	// Never repeat the work blindly; raise an alarm. [FencedError] says who holds the key now.
 	ErrFenced = errors.New("fenced")
 
 	// ErrFailed: the key has ended for good and is not run again while its record lives. Dead-letter the message. [FailedError]
@@ -57,7 +57,8 @@ var (
 	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
 
 	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the
-	// message failed, because its next delivery sends them.
+	// message failed, because its next delivery sends them. If IDEMDDB_DISABLED has turned the Store off, nothing is completed, and
+	// the next delivery runs the work again.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 
 	// ErrNotStaged: nothing was written. [Run], [Do] and wrappers release the key, with one attempt more; after [Claim.Complete] and

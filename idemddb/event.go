@@ -27,11 +27,11 @@ const (
 	KindUnrecorded    Kind = "unrecorded"     // a completion did not get through: the work is done, and its record perhaps not written
 	KindUncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
 	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written, unless EffectError.Unknown is set; see Err
-	KindConflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
+	KindConflict      Kind = "conflict"       // the transaction of a write was cancelled, because another write of one of its items was under way
 	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep or a redelivery sends it; Err has the cause
 	KindSent          Kind = "sent"           // all messages of a completed record are sent
 	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
-	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
+	KindRetried       Kind = "retried"        // a write is sent again; Err is the last answer
 	KindReadsDenied   Kind = "reads_denied"   // records are not read before transactions for five minutes, so that a saving is missing; Err says why
 	KindUnshared      Kind = "unshared"       // requests are not shared: for five minutes, or for good if New emits it; Err says why
 

@@ -8,8 +8,8 @@ import "github.com/idemddb/go-idemddb/internal/strictjson"
 //	idemddb.Do(ctx, store, idemddb.TextKey(paymentID), nil, pay)
 //
 // The key is the string itself, so that a person can type it. Only a string that begins with '#' gets a second one in front,
-// because a single '#' begins every key that lambdawrap makes of something else: a number, a list of parts, a message's id. So
-// the string "#123" and the number 123 are two keys. Two different strings never have the same key.
+// because a single '#' begins every key that lambdawrap makes of something else: a number, a list of parts, a queue's message id.
+// So the string "#123" and the number 123 are two keys. Two different strings never have the same key.
 //
 // TextKey neither checks nor shortens the key: [Store.Claim] refuses one that is empty or not valid UTF-8 with [ErrBadKey].
 func TextKey(s string) string { return strictjson.TextKey(s) }

@@ -45,8 +45,8 @@ type Options struct {
 	// InlineResult is the size in bytes above which a result is not kept in its record, where each KB costs 1 WCU with each later
 	// write, also with a claim that is refused. A larger result, and one that does not fit into the record, is put into Results. If
 	// Results is nil, it is put into the table, as items of up to 390 KB: each costs 1 request and 1 WCU for each KB, and with a
-	// replay 1 request and half a read unit for each 4 KB. Negative means every result, and more than 350 KB is an error. It has no
-	// effect without Results if the client is no [Getter]. Defaults to 32 KB.
+	// replay 1 request and half a read unit for each 4 KB. Negative means every result that is not empty, and more than 350 KB is an
+	// error. It has no effect without Results if the client is no [Getter]. Defaults to 32 KB.
 	InlineResult int
 
 	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
@@ -128,9 +128,10 @@ type Options struct {
 	UnsentIndex string
 
 	// UnsentShards is the number of partitions of UnsentIndex for the records of the namespace: 16, 32, 64, 128 or 256. A partition
-	// takes about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes 16
-	// queries, or 272 if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
-	// does not find what workers with more have left, and its alarm does not see it. Defaults to 16.
+	// takes about 1,000 write units a second, and a small record costs one going in and one going out, so 16 are enough for about
+	// 8,000 messages a second. outbox.Sweep makes 16 queries, or 272 if its Store has a larger number. So raise it for the sweep
+	// first, and lower it there last: a sweep with 16 does not find what workers with more have left, and its alarm does not see it.
+	// Defaults to 16.
 	UnsentShards int
 }
 

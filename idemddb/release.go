@@ -23,8 +23,8 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 	return c.release(ctx, cause, false)
 }
 
-// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover,
-// so is the next one. It is for wrappers.
+// ReleaseUnused is Release for a claim whose work never began: the claim does not count as an attempt. If it was a takeover, the
+// next claim is one, too, because the earlier worker may have had its effect. It is for wrappers.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 

@@ -31,7 +31,7 @@ type Results interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 }
 
-// omittedValue stands in the place of a result that is not kept. It is never written.
+// omittedValue is what a record has in the place of a result that is not kept. All records share it, so no code may change it.
 var omittedValue = &types.AttributeValueMemberNULL{Value: true}
 
 // putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the

@@ -232,8 +232,7 @@ func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
 	s.observeQuiet(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
-// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction
-// of several keys.
+// retried emits an event for a try of the key's write that had this answer and is followed by another one.
 func (s *Store) retried(ctx context.Context, key string, err error) {
 	s.opts.Observe(ctx, Event{Kind: KindRetried, Key: key, Err: err})
 
@@ -264,8 +263,8 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 }
 
 // sdkOptions turn off the SDK's own retries and its check of the answer's checksum: that check only logs a warning after the
-// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the
-// slice, so it is never written.
+// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the slice,
+// so no code may change it.
 var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.DisableValidateResponseChecksum = true

@@ -33,7 +33,8 @@ import (
 //
 // A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not empty. A
 // KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the same string, and
-// no other key of this package, because all others begin with a single '#'.
+// else only with the ids of other services (SentMessageID, SNSMessageID, EventBridgeID), which are such strings, too. All other
+// keys of this package begin with a single '#'.
 //
 // An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error is a
 // failure that may pass, such as that of a lookup: the message is reported failed and comes back. In both cases nothing is

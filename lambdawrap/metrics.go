@@ -45,10 +45,10 @@ import (
 //	Unrecorded     messages whose work is done and whose completion was perhaps not written: alarm on it
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
 //	EffectRefused  commits that wrote nothing, because DynamoDB refused a staged item, mostly by its condition
-//	Conflict       transactions that were cancelled because another write of one of their items was under way, and sent again
+//	Conflict       writes whose transaction was cancelled because another write of one of its items was under way, and sent again
 //	Unsent         messages of completed records that are not sent yet; outbox.Sweep or a redelivery sends them
 //	Parked         messages that can never be sent: alarm on it
-//	Retried        requests that were sent again
+//	Retried        writes that were sent again; those that share a request count one by one
 //	ReadsDenied    times that the reads before transactions were denied
 //	Unshared       times that requests could not be shared
 //	Panicked       panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it

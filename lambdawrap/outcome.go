@@ -19,10 +19,10 @@ type Outcome string
 // failed and come back.
 const (
 	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
-	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
+	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run, or with Options.Optimistic its effects were dropped
 	OutcomeEmpty       Outcome = "empty"       // the message's envelope holds nothing
 	OutcomeUnrecorded  Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
-	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else it comes back
+	OutcomeFenced      Outcome = "fenced"      // the handler ran, and its settlement was refused; done if the work is done, else it comes back
 	OutcomeFailed      Outcome = "failed"      // the handler returned Permanent: the key has ended for good
 	OutcomeRefused     Outcome = "refused"     // the key failed for good before, or its attempts are used up
 	OutcomeMismatch    Outcome = "mismatch"    // the key was used for another input

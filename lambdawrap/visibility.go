@@ -19,8 +19,8 @@ type redelivery struct {
 }
 
 // hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back
-// with it. While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the
-// pause also grows with each receive.
+// with it. While another worker holds the key, a delivery does nothing but use up a receive. So the message stays hidden until
+// that lease is over, or for its back-off, whichever is longer.
 func (r *redelivery) hiddenFor(ctx context.Context, m *message, o outcome) int32 {
 	if o.seconds > 0 {
 		return o.seconds

@@ -14,8 +14,8 @@ const (
 	// loadSize is the number of messages that travel together: SendMessageBatch, PublishBatch and PutEvents take ten.
 	loadSize = 10
 
-	// loadWait is how long messages wait at most: for those that were expected with them, and for the answer to what is under way to
-	// their target, when what has come meanwhile leaves together.
+	// loadWait is the longest time for which a load waits before it is sent: for messages that Expect has announced, and for a load
+	// that is under way to the same target.
 	loadWait = 10 * time.Millisecond
 )
 

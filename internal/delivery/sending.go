@@ -24,7 +24,7 @@ var errOld = errors.New("unsent for 7 days: its receivers may have forgotten tha
 // maxUnsent is how long a message that is not sent is tried again, before it is parked.
 const maxUnsent = 7 * 24 * time.Hour
 
-// Sending is one sending of the messages of a record. Send fills the fields below Operator.
+// Sending is one sending of the messages of a record. Send fills the fields below Open.
 type Sending struct {
 	Record   *record.Stored // as it was read
 	Operator bool           // also sends parked messages, and those that are unsent for too long

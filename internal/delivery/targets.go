@@ -147,8 +147,8 @@ func (t *Targets) sendTo(ctx context.Context, state *state, target string, messa
 }
 
 // call calls a user's Sender, whose panic, end of its goroutine and wrong number of answers are errors. It has a goroutine of its
-// own, because one that does not return must not hold the answer of an invocation. inTime says that the Sender returned before
-// its context ended, which may end earlier than targetTime.
+// own, because one that does not return must not hold the answer of an invocation. inTime says that the Sender gave its answers
+// before its context ended, which may end earlier than targetTime.
 func (t *Targets) call(ctx context.Context, target string, messages []Message) (answers []error, inTime bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()

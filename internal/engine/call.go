@@ -102,7 +102,7 @@ type Call struct {
 
 	answers [1]planner.Answer // to a flight of this write alone
 	errs    [1]error
-	last    <-chan struct{} // closed when the request has ended which the caller left last; nil for none
+	last    <-chan struct{} // closed at the end of the last request that the caller left; nil if it left none
 }
 
 // report is an error that the goroutine of a write's caller must pass to a function of Config.

@@ -1,6 +1,6 @@
 // Package engine sends the writes of a Store, in the flights that package planner makes of them. It has all goroutines and timers
-// of writes but those that renew a lease (idemddb/renew.go), and no rules: each event is handed to the planner, and what the
-// planner says is done.
+// of the writes of records, but those that renew a lease (idemddb/renew.go) and the pauses before a changed record is asked for
+// again (idemddb/acquire.go), and no rules: each event is handed to the planner, and what the planner says is done.
 //
 // A flight of one write is sent by its caller's goroutine with its caller's context. A flight of several writes has a goroutine,
 // and a context that is made from nothing: the tenant, the trace and the credentials of one caller must not travel with the

@@ -22,8 +22,8 @@ type Invocation struct {
 	// around it.
 	Work any
 
-	// Retried is called each time that a try of a write which settles finished work has failed and another one follows: a wrapper
-	// should not begin new work while the records of finished work do not get through. Defaults to nil.
+	// Retried is called each time that a try of a write has failed and another one follows. The wrapper knows whether its work has
+	// had an effect by then: it should not begin new work while the records of finished work do not get through. Defaults to nil.
 	Retried func()
 
 	// Settling is called when the code of a work has returned and, if the work has no claim, its commit waits for others. It says

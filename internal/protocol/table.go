@@ -43,7 +43,7 @@ type Table struct {
 	statements map[form]partiql.Statement
 	look       partiql.Statement
 
-	// Names for the aliases in expressions, with that of the key and without. All requests share them: they are never written.
+	// Names for the aliases in expressions, with that of the key and without. All requests share them, so no code may change them.
 	namesWithKey, nameOfExp map[string]string
 }
 
@@ -196,7 +196,7 @@ func (t *Table) names(w Write) map[string]string {
 // SortKeyValue is the value of the sort key in each record.
 const SortKeyValue = "idemddb"
 
-// Values that all requests share: never written.
+// Values that all requests share, so no code may change them.
 var (
 	versionValue            = number(record.FormatVersion)
 	zeroValue               = number(0)

@@ -16,10 +16,12 @@
 //  2. One key. One message at a time works on a key. A message that asks for the same work as one that is settled is the SAME,
 //     and ends as that one did.
 //  3. Workers. At most Workers handlers run at a time.
-//  4. Claims ahead. Keys are claimed for all free workers, and at least a whole request at a time, when no other message is
-//     claimed or waits for a worker. So a claim waits for a worker at most as long as one request's worth of handlers takes.
-//  5. Claims together. A handler does not start before one of an earlier message whose claim has no answer yet, and no further
-//     keys are claimed, for 0.15 ms: the answers of one request come together.
+//  4. Claims ahead. Keys are claimed when no other message is claimed or waits for a worker, or when there is a free worker beyond
+//     those: for all such workers, and at least a whole request at a time. So a claim waits for a worker at most as long as one
+//     request's worth of handlers takes.
+//  5. Claims together. If the free workers do not suffice for a message and for all earlier ones whose claims have no answer yet,
+//     its handler waits for those answers, for at most 0.15 ms, and no further keys are claimed meanwhile: the answers of one
+//     request come together.
 //  6. Time. Nothing starts with less time left than a handler needs. Then all that waits has NO TIME.
 //  7. Trouble. A finished effect whose record was refused once, or is not written after 100 ms, is in trouble, and occupies a
 //     worker until it is settled. The first one is exempt, so that one bad key does not stop a batch with one worker. While
@@ -59,7 +61,8 @@ type Work struct{ Key, Fingerprint string }
 // Kind says what to do.
 type Kind string
 
-// The actions. Each message has one of the first six, and after Claim also Start, NoTime or, by rule 9, Blocked.
+// The actions. Each message with a handler of its own has one of the first six, and after Claim also Start, NoTime or, by rule 9,
+// Blocked.
 const (
 	Claim   Kind = "claim"    // claim the message's key
 	Start   Kind = "start"    // run the message's handler, or its hook
@@ -68,7 +71,7 @@ const (
 	Blocked Kind = "blocked"  // the message Other has failed, of its group or, by rule 9, of the batch
 	Same    Kind = "same"     // the message ends as the message Other has ended
 	Expect  Kind = "expect"   // Other claims follow at once; left out for one that nothing else could share a request with
-	Idle    Kind = "idle"     // no handler runs or can start any more
+	Idle    Kind = "idle"     // no handler runs or can start before something else happens
 	Warn    Kind = "warn"     // the record of Other does not get through
 	Stop    Kind = "stop"     // nothing starts any more
 	Late    Kind = "are late" // the handlers that still run are late
