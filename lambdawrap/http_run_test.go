@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -318,14 +319,28 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests(t *testing.T) 
 	}
 }
 
+// DynamoDB does not answer for a while after the claim has ended.
 func TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
 		w.opts.Optimistic, w.opts.Wait = true, 20*time.Second
 		w.work = stagingHandler(nil)
 		claim := w.elsewhere("k")
+		isLost := atomic.Bool{}
 
-		time.AfterFunc(10*time.Second, func() { claim.Release(w.Context(), nil) })
+		w.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isLost.Load() && r.Operation == "TransactWriteItems" {
+				return idemddbtest.LostRequest
+			}
+
+			return idemddbtest.None
+		})
+
+		time.AfterFunc(10*time.Second, func() {
+			isLost.Store(true)
+			claim.Release(w.Context(), nil)
+		})
+		time.AfterFunc(14*time.Second, func() { isLost.Store(false) })
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 	})
 }
