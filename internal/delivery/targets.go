@@ -30,9 +30,9 @@ var (
 )
 
 var (
-	errHangs  = errors.New("the target did not answer in time just now")
-	errHung   = errors.New("the sender did not return when its context ended")
-	errExited = errors.New("the sender ended its goroutine (runtime.Goexit)")
+	errHangs       = errors.New("the target did not answer in time just now")
+	errNotReturned = errors.New("the sender did not return when its context ended")
+	errExited      = errors.New("the sender ended its goroutine (runtime.Goexit)")
 )
 
 // Message is a message as it is sent.
@@ -164,7 +164,7 @@ func (t *Targets) call(ctx context.Context, target string, messages []Message) (
 	}()
 
 	if !isClosedInTime(ctx, returned) {
-		return nil, false, errHung
+		return nil, false, errNotReturned
 	}
 
 	if failure == nil && len(given) != len(messages) {
