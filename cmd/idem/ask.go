@@ -135,7 +135,7 @@ func (c *change) each(ctx context.Context, d *desk, all []found) error {
 			break
 		}
 
-		outcome, err := c.do(ctx, d, f.View, c.by, c.why)
+		outcome, err := c.perform(ctx, d, f.View)
 		errs = append(errs, err)
 
 		if c.app.flags.json {
@@ -153,6 +153,38 @@ func (c *change) each(ctx context.Context, d *desk, all []found) error {
 	}
 
 	return errors.Join(errs...)
+}
+
+// renewals is how often the worker of a claim may renew its lease between a look and the change. Each of these times costs a request.
+const renewals = 3
+
+// perform makes the change. A claim that was only renewed since it was shown is changed all the same. A worker that hangs goes on
+// renewing its lease while the operator reads and answers, and the question says that it may live.
+func (c *change) perform(ctx context.Context, d *desk, seen operate.View) (outcome string, err error) {
+	for range 1 + renewals {
+		outcome, err = c.do(ctx, d, seen, c.by, c.why)
+
+		changed, ok := errors.AsType[*operate.ChangedError](err)
+		if !ok || !isRenewed(seen, changed.Current) {
+			break
+		}
+
+		seen = *changed.Current
+	}
+
+	return outcome, err
+}
+
+// isRenewed reports whether the same claim still holds the key, with a later lease, and no operator has changed it meanwhile.
+func isRenewed(seen operate.View, now *operate.View) bool {
+	if now == nil || seen.Status != operate.Held || now.Status != operate.Held {
+		return false
+	}
+
+	isSameClaim := seen.Owner == now.Owner && seen.Fence == now.Fence && seen.Attempts == now.Attempts
+	isLeftAlone := seen.Last == nil && now.Last == nil || seen.Last != nil && now.Last != nil && seen.Last.ID == now.Last.ID
+
+	return isSameClaim && isLeftAlone && now.Lease.After(seen.Lease)
 }
 
 // confirm asks for a yes.

@@ -393,6 +393,42 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	})
 }
 
+// A worker that hangs goes on renewing its lease while the operator is asked. That is no reason to look again, but another claim is.
+func TestAClaimThatWasOnlyRenewedIsChangedAllTheSame(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		for change, outcome := range map[string]string{"release": "released", "fail": "failed", "forget": "deleted"} {
+			var worker *idemddb.Claim
+
+			meanwhile := func() {
+				n.clock.Advance(time.Second)
+
+				if err := worker.Extend(n.t.Context()); err != nil {
+					n.t.Fatal(err)
+				}
+			}
+
+			worker = n.claim(change, "req-1")
+			n.enter(&slowAnswer{text: "y\n", before: meanwhile}, change, change, "--why", "its worker hangs")
+			n.expect(exitDone, outcome)
+
+			if err := worker.Extend(n.t.Context()); !errors.Is(err, idemddb.ErrFenced) {
+				n.t.Errorf("after %s the worker renews its lease: %v", change, err)
+			}
+
+			taken := change + "-taken"
+			worker = n.claim(taken, "req-1")
+			n.enter(&slowAnswer{text: "y\n", before: func() {
+				if err := worker.Release(n.t.Context(), nil); err != nil {
+					n.t.Fatal(err)
+				}
+
+				n.claim(taken, "req-2")
+			}}, change, taken, "--why", "its worker hangs")
+			n.expect(exitRefused, "changed meanwhile, look again", "it is held")
+		}
+	})
+}
+
 // slowAnswer is a person who thinks before the answer.
 type slowAnswer struct {
 	text   string

@@ -15,7 +15,7 @@ import (
 //
 //   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same. So nt,
 //     which only they write, need not be compared
-//   - a renewal changes lease; so a worker that lives refuses the operator, who has to look again
+//   - a renewal changes lease; so a worker that lives refuses the operator, who may try again with the View of the ChangedError
 //   - a release changes lease, a completion and a failure change st, giving back a claim whose work never began changes att
 //   - an effect's completion sets tx; sending all of its messages, and parking the last, changes the TTL attribute, due or ends
 //   - another operator's change sets op, which no two changes have in common

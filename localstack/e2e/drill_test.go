@@ -66,7 +66,12 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 		lost <- err
 	}()
 
-	<-holds
+	select {
+	case <-holds:
+	case err := <-lost:
+		t.Fatalf("the worker that is to hang could not claim its key: %v", err)
+	}
+
 	send(t, p, pipeline.Payment(hung, hung, 7))
 	lineOf(t, p, "in_progress", "idem show --hash "+record.KeyHash(hung))
 
@@ -82,8 +87,13 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 		"FunctionResponseTypes has ReportBatchItemFailures", "visibility time-out 30s, at least six times", "dead letters of",
 		"ok     retention: records answer for 30d0h")
 
-	if err := <-lost; err == nil {
-		t.Error("the worker that hangs got no error although it has lost its claim")
+	select {
+	case err := <-lost:
+		if err == nil {
+			t.Error("the worker that hangs got no error although it has lost its claim")
+		}
+	case <-time.After(time.Minute): // it renews its lease every ten seconds
+		t.Fatalf("the worker that hangs has not lost its claim: %+v", records(t, p))
 	}
 
 	send(t, p, pipeline.Payment(dead, dead, 7)) // the message looks as if it had been hidden until now

@@ -3,6 +3,13 @@ package mutation
 // toolMutants change what the program idem asks, reports and refuses.
 var toolMutants = []mutant{
 	{
+		why:  "the claim of another worker counts as the one that was shown, renewed",
+		file: "cmd/idem/ask.go",
+		old:  `isSameClaim && isLeftAlone`,
+		new:  `(isSameClaim || true) && isLeftAlone`,
+		pkg:  tool, run: "TestAClaimThatWasOnlyRenewedIsChangedAllTheSame/in_memory",
+	},
+	{
 		why:  "a retention that ends with the last delivery counts as long enough",
 		file: "cmd/idem/check_function.go",
 		old:  `c.retention() >= way+lateRequest`,
@@ -74,12 +81,12 @@ var toolMutants = []mutant{
 	{
 		why:  "a change is made of the record as it is, and not as it was shown",
 		file: "cmd/idem/ask.go",
-		old:  `outcome, err := c.do(ctx, d, f.View, c.by, c.why)`,
+		old:  `outcome, err := c.perform(ctx, d, f.View)`,
 		new: `if again, err := d.records.Look(ctx, f.Typed); err == nil {
 			f.View = again
 		}
 
-		outcome, err := c.do(ctx, d, f.View, c.by, c.why)`,
+		outcome, err := c.perform(ctx, d, f.View)`,
 		pkg: tool, run: "TestTwoOperatorsAtOnce/in_memory",
 	},
 	{
