@@ -33,7 +33,7 @@ var (
 // It returns ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or Unmarshal cannot
 // decode it as a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
 func Marshal[T any](value T) ([]byte, error) {
-	result, err := encode(value, new(T))
+	result, err := encode(value, &value, new(T))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEncode, err)
 	}
@@ -41,13 +41,13 @@ func Marshal[T any](value T) ([]byte, error) {
 	return result, nil
 }
 
-// encode encodes a value, and decodes it again. Only that shows whether all interfaces in it are nil, and whether its own methods
-// read what they write.
-func encode(value, decoded any) (result []byte, err error) {
+// encode encodes content, to which value points, and decodes it again. Only that shows whether all interfaces in it are nil, and
+// whether its own methods read what they write. Without the pointer encoding/json would not call a MarshalJSON of the pointer.
+func encode(content, value, decoded any) (result []byte, err error) {
 	defer panicerror.Catch("it", &err)
 
-	_, isStream := value.(io.Reader)
-	if _, marshals := value.(json.Marshaler); isStream && !marshals {
+	_, isStream := content.(io.Reader)
+	if _, marshals := content.(json.Marshaler); isStream && !marshals {
 		return nil, errStream
 	}
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,47 @@ func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.
 		if !errors.Is(inASlice, want) || !errors.Is(inAField, want) {
 			t.Errorf("%q: got %v and %v, want %v", raw, inASlice, inAField, want)
 		}
+	}
+}
+
+// money is a number that encodes itself as text, by methods of its pointer. Its field alone is JSON that its UnmarshalJSON accepts.
+type money struct{ Cents int }
+
+type amount struct{ Amount string }
+
+func (m *money) MarshalJSON() ([]byte, error) {
+	return json.Marshal(amount{strconv.Itoa(m.Cents)})
+}
+
+func (m *money) UnmarshalJSON(encoded []byte) (err error) {
+	var a amount
+	if err = json.Unmarshal(encoded, &a); err == nil && a.Amount != "" {
+		m.Cents, err = strconv.Atoi(a.Amount)
+	}
+
+	return err
+}
+
+func TestAValueThatAMethodOfItsPointerEncodesIsDecodedAsItWas(t *testing.T) {
+	t.Parallel()
+
+	type receipt struct{ Total money }
+
+	var (
+		alone   money
+		inField receipt
+	)
+
+	ofAlone, errAlone := strictjson.Marshal(money{100})
+	ofField, errField := strictjson.Marshal(receipt{money{100}})
+
+	err := errors.Join(errAlone, errField, strictjson.Unmarshal(ofAlone, &alone), strictjson.Unmarshal(ofField, &inField))
+	if err != nil || alone.Cents != 100 || inField.Total.Cents != 100 {
+		t.Errorf("got %v and %v, %v, of %s and %s", alone, inField, err, ofAlone, ofField)
+	}
+
+	if encoded, err := strictjson.Marshal(text{"caf\xe9"}); !errors.Is(err, strictjson.ErrEncode) {
+		t.Errorf("got %s, %v, want ErrEncode", encoded, err)
 	}
 }
 
