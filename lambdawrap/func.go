@@ -23,7 +23,7 @@ type FuncOptions[In any] struct {
 	Key func(context.Context, In) (string, error)
 
 	// Fingerprint identifies the input, after Key and within its time: another input under the same key is refused with
-	// idemddb.ErrMismatch. Defaults to nil: inputs under one key are not compared.
+	// idemddb.ErrMismatch, and an empty fingerprint with [ErrNoKey]. Defaults to nil: inputs under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 
 	// Logger gets a warning for each takeover, because the work may have been done before, and a line for each staged message that is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,6 +198,22 @@ func TestAnotherInputUnderTheSameKeyOfFuncIsRefused(t *testing.T) {
 		_, err = function(f.Context(), order{"o-1", 8})
 		f.fails(err, idemddb.ErrMismatch)
 		f.equal("effects", f.counted("o-1"), "1")
+	})
+}
+
+// It would be a record without a fingerprint, which every other input matches.
+func TestAnEmptyFingerprintIsRefused(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return strings.Repeat("x", int(o.Amount)), nil }
+		function := f.wrap(staging(settleOrder))
+
+		_, err := function(f.Context(), order{"o-1", 0})
+		f.fails(err, lambdawrap.ErrNoKey)
+		f.equal("effects", f.counted("o-1"), "")
+
+		got, err := function(f.Context(), order{"o-1", 7})
+		f.is(got, err, paid{"o-1", 7, []int{}})
 	})
 }
 

@@ -49,8 +49,8 @@ type Options struct {
 	FailOnOutage bool
 
 	// Fingerprint identifies a message's input, after Key and under the rules of [KeyFunc]: another input under the same key is
-	// refused and handled as permanently failed. If this function is changed, redeliveries of finished messages become mismatches.
-	// Defaults to nil: inputs under one key are not compared.
+	// refused and handled as permanently failed. So is a message whose fingerprint is empty, as without a key. If this function is
+	// changed, redeliveries of finished messages become mismatches. Defaults to nil: inputs under one key are not compared.
 	Fingerprint KeyFunc
 
 	// Key picks a message's key. Defaults to [MessageID], with Envelope to [Enveloped.Key].
