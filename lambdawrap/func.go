@@ -75,7 +75,8 @@ type FuncOptions[In any] struct {
 //
 // Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey]; and [ErrNoTime]. With a wrong option each
 // invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation. The result
-// must not be an io.Reader, because a stream can be read once. An array of records, as a pipe sends it, and an invocation of a
+// must not be an io.Reader, because a stream can be read once, nor the answer of a batch, such as an events.SQSEventResponse: its
+// record would name a message that failed once as failed for ever. An array of records, as a pipe sends it, and an invocation of a
 // durable function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not
 // show them.
 //
@@ -209,9 +210,27 @@ func checkFunc[Out any](hasKey bool) error {
 			"EventBridgeID, SNSMessageID, S3ObjectVersion and RequestID are ready")
 	case reflect.TypeFor[Out]().Implements(reflect.TypeFor[io.Reader]()):
 		return errors.New("lambdawrap: Func: the result must not be an io.Reader, which cannot be stored and replayed")
+	case isBatchAnswer(reflect.TypeFor[Out]()):
+		return errors.New("lambdawrap: Func: the result must not be the answer of a batch: from its record, a message that failed once " +
+			"would be answered as failed for ever, and never be worked on; use SQS, Batch, Kinesis, DynamoDBStream or Kafka")
 	default:
 		return nil
 	}
+}
+
+// isBatchAnswer reports whether a result names the messages of a batch that failed.
+func isBatchAnswer(result reflect.Type) bool {
+	if result.Kind() == reflect.Pointer {
+		result = result.Elem()
+	}
+
+	if result.Kind() != reflect.Struct {
+		return false
+	}
+
+	_, namesFailures := result.FieldByName("BatchItemFailures")
+
+	return namesFailures
 }
 
 // begin finds the key of an invocation, and refuses one that has no time or no key.

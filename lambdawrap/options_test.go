@@ -52,6 +52,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 
 		return errorOf(f.wrap(settleOrder)(ctx, order{ID: "o-1"}))
 	}
+	batches := func(context.Context, order) (*events.SQSEventResponse, error) { return &events.SQSEventResponse{}, nil }
 	buffer := func(context.Context, order) (io.Reader, error) { return &bytes.Buffer{}, nil }
 
 	for _, c := range []struct {
@@ -86,6 +87,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		{"FuncOptions.Timeout: 1h", function(func(o *lambdawrap.FuncOptions[order]) { o.Timeout = time.Hour })},
 		{"too little time", function(func(o *lambdawrap.FuncOptions[order]) { o.Reserve = time.Hour })},
 		{"panic: logger", function(func(o *lambdawrap.FuncOptions[order]) { o.Reserve, o.Logger = time.Hour, panicking() })},
+		{"the answer of a batch", errorOf(lambdawrap.Func(h.store, batches, &newFunc(h).opts)(ctx, order{ID: "o-1"}))},
 		{"io.Reader", errorOf(lambdawrap.Func(h.store, buffer, &newFunc(h).opts)(ctx, order{ID: "o-1"}))}, // JSON has none
 	} {
 		if c.got == nil || !strings.Contains(c.got.Error(), c.want) {
