@@ -96,7 +96,10 @@ type Delivery struct {
 //
 // Errors: ErrChanged; idemddb.ErrMisuse; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery, error) {
-	if seen.Status == Corrupt || len(seen.Messages) == 0 {
+	switch {
+	case seen.Status == Corrupt:
+		return Delivery{}, notAllowed("send", seen, "only the messages of a record that can be read are sent")
+	case len(seen.Messages) == 0:
 		return Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
 	}
 
@@ -120,7 +123,7 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery
 //
 // Errors: ErrChanged; idemddb.ErrMisuse; ErrUnsent.
 func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
-	if len(seen.Messages) > 0 {
+	if seen.hasMessages() {
 		return changeError("forget", seen.Key, ErrUnsent)
 	}
 

@@ -115,7 +115,7 @@ func (v *View) show(rec *record.Stored) {
 	v.State, v.Owner, v.Request, v.Trace = rec.State, aws.ToString(rec.Token), rec.Holder(), rec.Trace
 	v.Fence, v.Attempts, v.Cause = aws.ToInt64(rec.Fence), rec.Attempts, rec.Error
 	v.Born, v.Done = milliseconds(rec.Born), milliseconds(rec.Done)
-	v.Ends = milliseconds(cmp.Or(rec.Ends, rec.Expires) * 1000) // with messages, the record does not expire before they are sent
+	v.Ends = seconds(cmp.Or(rec.Ends, rec.Expires)) // with messages, the record does not expire before they are sent
 	v.Lease = milliseconds(max(0, aws.ToInt64(rec.Lease)))
 	v.NoTakeover, v.PreviousTrace = rec.NoTakeover, rec.PreviousTrace
 	v.Messages = messages(rec)
@@ -139,6 +139,11 @@ func messages(rec *record.Stored) []Message {
 	}
 
 	return ms
+}
+
+// hasMessages reports whether the record has messages, also in a form that cannot be read.
+func (v *View) hasMessages() bool {
+	return v.stored[record.Outbox] != nil || v.stored[record.Parked] != nil
 }
 
 // showResult shows a result by the type of its attribute: the bytes themselves, the name of a large result that is kept
@@ -178,10 +183,20 @@ func (r *Records) status(rec *record.Stored) Status {
 	}
 }
 
+// The seconds of the years 1 to 9999, beyond which no time can be written as JSON.
+const (
+	firstSecond = -62135596800 // the zero time
+	lastSecond  = 253402300799
+)
+
+// milliseconds returns a time of a record. One behind the year 9999, as another program may have written it in nanoseconds, is
+// shown as the end of that year: a list must not end at it.
 func milliseconds(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
 	}
 
-	return time.UnixMilli(n).UTC()
+	return time.UnixMilli(max(firstSecond*1000, min(n, lastSecond*1000))).UTC()
 }
+
+func seconds(n int64) time.Time { return milliseconds(max(firstSecond, min(n, lastSecond)) * 1000) }

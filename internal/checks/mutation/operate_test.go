@@ -89,7 +89,7 @@ var operateMutants = []mutant{
 	{
 		why:  "a record with messages is deleted",
 		file: "idemddb/operate/change.go",
-		old:  `if len(seen.Messages) > 0 {`,
+		old:  `if seen.hasMessages() {`,
 		new:  `if false {`,
 		pkg:  "idemddb/operate", run: "TestAChangeThatIsNotPossibleSaysWhy/in_memory",
 	},
