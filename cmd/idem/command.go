@@ -26,7 +26,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(a.log, "idem:", flagNames.Replace(text))
+		fmt.Fprintln(a.log, "idem:", plainLines(flagNames.Replace(text)))
 	}
 
 	if _, isMissing := errors.AsType[*types.ResourceNotFoundException](err); isMissing && a.borrowed {
@@ -71,7 +71,8 @@ A change is made only if the record is still as it was shown. It asks first; --y
 why stays in the record.
 
 Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault, or audit a
-violation or a gap); 3 wrong arguments or an error of AWS (or check or audit could not see everything).`
+violation or a gap); 3 wrong arguments or an error of AWS (or check or audit could not see everything,
+or a list found nothing before its budget ended).`
 
 // version returns the version of the module that the program was built from. In a checkout that is the commit, or (devel).
 func version() string {

@@ -118,7 +118,7 @@ func (a *app) measure(cmd *cobra.Command, b *bill) error {
 		return err
 	}
 
-	out, err := dynamodb.NewFromConfig(cfg).DescribeTable(cmd.Context(), &dynamodb.DescribeTableInput{TableName: &a.flags.table})
+	out, err := connect(cfg).client.DescribeTable(cmd.Context(), &dynamodb.DescribeTableInput{TableName: &a.flags.table})
 	if err != nil {
 		return fmt.Errorf("describe table: %w", err)
 	}

@@ -143,8 +143,7 @@ func (a *app) listAgain(ctx context.Context, d *desk, l *listing) error {
 			return err
 		}
 
-		code, ok := errors.AsType[*codeError](err)
-		if err != nil && (!ok || code.code != exitNothing) && ctx.Err() == nil {
+		if _, isSaid := errors.AsType[*codeError](err); err != nil && !isSaid && ctx.Err() == nil {
 			return err
 		}
 
@@ -178,9 +177,12 @@ func (a *app) list(ctx context.Context, d *desk, l *listing) error {
 
 	p.summarize(progress, err)
 
-	if p.count == 0 {
+	switch {
+	case p.count > 0:
+		return nil
+	case progress.Cursor != "": // what was not read may have some
+		return &codeError{code: exitError}
+	default:
 		return &codeError{code: exitNothing}
 	}
-
-	return nil
 }

@@ -60,20 +60,32 @@ func advice(f found) []string {
 	lines := statusAdvice(f.View, key)
 
 	switch {
-	case len(f.Messages) > 0 && f.Messages[0].Sealed:
+	case len(f.Messages) == 0 || f.Status == operate.Corrupt:
+	case f.Messages[0].Sealed:
 		lines = append(lines, "the sweep sends what is not parked; by hand only a program with Options.Codec can: operate.Records.Send")
-	case len(f.Messages) > 0:
-		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' --target "+quote(f.Messages[0].To)+"=QUEUE_URL "+key)
+	default:
+		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' "+targetArguments(f.Messages)+key)
 	}
 
 	return lines
+}
+
+// targetArguments returns the arguments of send that say where the messages go: one for each target.
+func targetArguments(messages []operate.Message) string {
+	var arguments []string
+
+	for _, m := range messages {
+		arguments = appendNew(arguments, "--target "+quote(m.To)+"=QUEUE_URL ")
+	}
+
+	return strings.Join(arguments, "")
 }
 
 // keyArgument returns the arguments of idem that name the record, as they can be copied to a shell. A key with what a terminal
 // obeys is not written there.
 func keyArgument(f found) string {
 	switch {
-	case f.Typed == "", f.Typed != shorten(f.Typed, len(f.Typed)):
+	case f.Typed == "", f.Typed != plain(f.Typed):
 		return "--hash " + f.Hash
 	case strings.HasPrefix(f.Typed, "-"):
 		return "-- " + quote(f.Typed)
@@ -108,6 +120,10 @@ func statusAdvice(v operate.View, key string) []string {
 
 		return []string{"mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}
 	case operate.Corrupt:
+		if len(v.Messages) > 0 {
+			return []string{"deploy the version that wrote it; or delete it, and lose its messages: idem forget --lose-messages --why '…' " + key}
+		}
+
 		return []string{"deploy the version that wrote it; or delete it: idem forget --why '…' " + key}
 	case operate.Released, operate.Completed, operate.Expired:
 	}

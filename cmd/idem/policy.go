@@ -57,10 +57,14 @@ func (a *app) policy(r *resources, parts []string) error {
 
 // statements returns the statements for all commands. The name of each begins with the part that it belongs to.
 func (a *app) statements(r *resources) []statement {
-	in := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*") + ":" + cmp.Or(r.account, "*") + ":"
+	region := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*")
+	arn := func(service, name string) string {
+		return "arn:" + partitionOf(region) + ":" + service + ":" + region + ":" + cmp.Or(r.account, "*") + ":" + name
+	}
+
 	table := a.flags.table
 	if !isARN(table) {
-		table = "arn:aws:dynamodb:" + in + "table/" + table
+		table = arn("dynamodb", "table/"+table)
 	}
 
 	return []statement{
@@ -69,18 +73,30 @@ func (a *app) statements(r *resources) []statement {
 		{"Change", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
 		{"Forget", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, []string{table}},
 		{"Send", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
-		{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(r.queue, "*")}},
-		{"SendToTopic", "Allow", []string{"sns:Publish"}, []string{"arn:aws:sns:" + in + cmp.Or(r.topic, "*")}},
-		{"SendToBus", "Allow", []string{"events:PutEvents"}, []string{"arn:aws:events:" + in + "event-bus/" + cmp.Or(r.bus, "*")}},
+		{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{arn("sqs", cmp.Or(r.queue, "*"))}},
+		{"SendToTopic", "Allow", []string{"sns:Publish"}, []string{arn("sns", cmp.Or(r.topic, "*"))}},
+		{"SendToBus", "Allow", []string{"events:PutEvents"}, []string{arn("events", "event-bus/"+cmp.Or(r.bus, "*"))}},
 		{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
 		{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
 		{"AuditTable", "Allow", []string{"dynamodb:DescribeTable"}, []string{table}},
 		{"AuditStream", "Allow", []string{"dynamodb:DescribeStream", "dynamodb:GetShardIterator", "dynamodb:GetRecords"}, []string{table + "/stream/*"}},
-		{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{"arn:aws:lambda:" + in + "function:" + cmp.Or(r.function, "*")}},
+		{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{arn("lambda", "function:"+cmp.Or(r.function, "*"))}},
 		{"CheckEventSources", "Allow", []string{"lambda:ListEventSourceMappings"}, []string{"*"}},
 		{"CheckQueues", "Allow", []string{"sqs:GetQueueAttributes", "sqs:GetQueueUrl"}, []string{
-			"arn:aws:sqs:" + in + cmp.Or(r.queue, "*"), "arn:aws:sqs:" + in + cmp.Or(r.deadLetters, "*"),
+			arn("sqs", cmp.Or(r.queue, "*")), arn("sqs", cmp.Or(r.deadLetters, "*")),
 		}},
+	}
+}
+
+// partitionOf is the partition of AWS that a Region belongs to, as it stands in ARNs. IAM takes no other one, and none for any.
+func partitionOf(region string) string {
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		return "aws-cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		return "aws-us-gov"
+	default:
+		return "aws"
 	}
 }
 

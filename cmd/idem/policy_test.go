@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -16,4 +17,19 @@ func TestThePolicyOfSendHasEachKindOfTarget(t *testing.T) {
 		`"Action":["sqs:SendMessage"],"Resource":["arn:aws:sqs:*:*:orders"]`,
 		`"Action":["sns:Publish"],"Resource":["arn:aws:sns:*:*:receipts"]`,
 		`"Action":["events:PutEvents"],"Resource":["arn:aws:events:*:*:event-bus/ledger"]`)
+}
+
+// IAM refuses a policy with the partition of other Regions.
+func TestThePolicyHasThePartitionOfItsRegion(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+
+	for region, partition := range map[string]string{"cn-north-1": "aws-cn", "us-gov-west-1": "aws-us-gov", "eu-west-1": "aws"} {
+		n.idem("policy", "--region", region)
+
+		if want := strings.Count(n.lastOut, `"arn:`); want == 0 || strings.Count(n.lastOut, `"arn:`+partition+":") != want {
+			t.Errorf("%s: want the partition %s:\n%s", region, partition, n.lastOut)
+		}
+	}
 }

@@ -50,15 +50,30 @@ func moment(t, now time.Time) string {
 	}
 }
 
-// shorten is the beginning of a text on one line, without what a terminal would obey.
-func shorten(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
+// plain is a text on one line, without what a terminal would obey.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
 			return ' '
 		}
 
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// plainLines is the same for a text of several lines.
+func plainLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain(line)
+	}
+
+	return strings.Join(lines, "\n")
+}
+
+// shorten is the beginning of a plain text.
+func shorten(text string, limit int) string {
+	text = plain(text)
 	if len(text) <= limit {
 		return text
 	}

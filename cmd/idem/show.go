@@ -67,7 +67,7 @@ func (a *app) show(ctx context.Context, d *desk, f found, result bool) error {
 	}
 
 	for _, line := range advice(f) {
-		fmt.Fprintf(a.out, "  → %s\n", line)
+		fmt.Fprintf(a.out, "  → %s\n", plain(line))
 	}
 
 	return nil
@@ -88,7 +88,7 @@ func (a *app) printRows(rows [][2]string) error {
 
 	for _, row := range rows {
 		if row[1] != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], plain(row[1]))
 		}
 	}
 

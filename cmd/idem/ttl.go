@@ -54,9 +54,7 @@ func (c *ttlChange) mend(ctx context.Context, d *desk) error {
 	case status == types.TimeToLiveStatusDisabling:
 		return &codeError{exitRefused, errors.New("time to live is being turned off; run this again in an hour")}
 	case isOn && name == want:
-		fmt.Fprintf(c.app.out, "time to live is on for %q already\n", want)
-
-		return nil
+		return c.print(ttlSetting{attribute: want, isOn: true, done: fmt.Sprintf("time to live is on for %q already", want)})
 	case isOn:
 		return c.change(ctx, d, turnOff(d, name))
 	default:
@@ -125,6 +123,15 @@ func (c *ttlChange) change(ctx context.Context, d *desk, s ttlSetting) error {
 	})
 	if err != nil {
 		return fmt.Errorf("update time to live: %w", err)
+	}
+
+	return c.print(s)
+}
+
+// print says what is true of the table's Time to Live.
+func (c *ttlChange) print(s ttlSetting) error {
+	if c.app.flags.json {
+		return c.app.printJSON(map[string]any{"attribute": s.attribute, "is_on": s.isOn, "text": s.done})
 	}
 
 	fmt.Fprintln(c.app.out, s.done)

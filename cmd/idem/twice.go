@@ -111,7 +111,7 @@ func (p *twicePrinter) flush() error {
 // worker is who claimed the key last: its request id, and outside of Lambda its owner token.
 func worker(v *operate.View) string {
 	if v.Request != "" {
-		return v.Request
+		return shorten(v.Request, maxCell)
 	}
 
 	return shorten(v.Owner, maxCell)
