@@ -21,12 +21,13 @@ import (
 // countOrder counts the orders of each customer. The count is staged: it is written in one transaction with the record of the change,
 // so each order counts once, whatever fails.
 func countOrder(ctx context.Context, r events.DynamoDBEventRecord) error {
-	if r.EventName != "INSERT" {
-		return nil
+	customer := r.Change.NewImage["customer"]
+	if r.EventName != "INSERT" || customer.DataType() != events.DataTypeString || customer.String() == "" {
+		return nil // DynamoDB takes no empty key, so a change without a customer would never succeed
 	}
 	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Update: &types.Update{
 		TableName:                 aws.String(os.Getenv("COUNTS_TABLE_NAME")),
-		Key:                       map[string]types.AttributeValue{"customer": &types.AttributeValueMemberS{Value: r.Change.NewImage["customer"].String()}},
+		Key:                       map[string]types.AttributeValue{"customer": &types.AttributeValueMemberS{Value: customer.String()}},
 		UpdateExpression:          aws.String("ADD orders :one"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
 	}}}})
