@@ -2,13 +2,15 @@ package lambdawrap_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A state of Step Functions that is retried gets the result of the first try. Another execution, or another state, is other work.
+// A state of Step Functions that is retried gets the result of the first try. Another execution, another state, or another order
+// of a Map state is other work.
 func ExampleFunc_stepFunctions() {
 	store, _ := inMemory(nil)
 
@@ -20,16 +22,24 @@ func ExampleFunc_stepFunctions() {
 
 		return "shipped " + t.OrderID, nil
 	}, &lambdawrap.FuncOptions[task]{Key: func(_ context.Context, t task) (string, error) {
-		return idemddb.TextKey(t.Execution + "#" + t.State), nil
+		if t.Execution == "" || t.State == "" || t.OrderID == "" {
+			return "", lambdawrap.ErrNoKey // all inputs that lack a part would be one piece of work
+		}
+
+		key, err := json.Marshal([]string{t.Execution, t.State, t.OrderID}) // a list: no two have the same text
+
+		return idemddb.TextKey(string(key)), err
 	}})
 
-	for _, execution := range []string{"e-1", "e-1", "e-2"} {
-		fmt.Println(ship(context.Background(), task{execution, "Ship", "o-1"}))
+	for _, t := range []task{{"e-1", "Ship", "o-1"}, {"e-1", "Ship", "o-1"}, {"e-1", "Ship", "o-2"}, {"e-2", "Ship", "o-1"}} {
+		fmt.Println(ship(context.Background(), t))
 	}
 	// Output:
 	// ship o-1
 	// shipped o-1 <nil>
 	// shipped o-1 <nil>
+	// ship o-2
+	// shipped o-2 <nil>
 	// ship o-1
 	// shipped o-1 <nil>
 }

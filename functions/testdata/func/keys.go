@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -19,13 +19,16 @@ func byScheduledTime(_ context.Context, s scheduled) (string, error) {
 	return keyOf(s.Schedule, s.Time)
 }
 
-// keyOf joins the parts of a key. An input that lacks one has no key: all such inputs would be one piece of work, which runs once.
+// keyOf makes a key of parts: a list in JSON, because with a mere separator "a#b", "c" and "a", "b#c" would be one key. An input
+// that lacks a part has no key: all such inputs would be one piece of work, which runs once.
 func keyOf(parts ...string) (string, error) {
 	if slices.Contains(parts, "") {
 		return "", fmt.Errorf("%w: the input lacks a part of it", lambdawrap.ErrNoKey)
 	}
 
-	return idemddb.TextKey(strings.Join(parts, "#")), nil
+	key, err := json.Marshal(parts)
+
+	return idemddb.TextKey(string(key)), err
 }
 
 // task is the input that a state of Step Functions is given:
