@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -21,7 +22,7 @@ func orderNumber(_ context.Context, m events.SQSMessage) (string, error) {
 		return "", fmt.Errorf("%w: attribute orderNumber is missing", lambdawrap.ErrNoKey)
 	}
 
-	return strings.ToUpper(*number.StringValue), nil
+	return idemddb.TextKey(strings.ToUpper(*number.StringValue)), nil
 }
 
 // since uses the old key for messages that were sent before a moment, and the new one for all others.
