@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/results"
 )
 
-// A report of 20 KB is kept in S3, and the record in the table stays small. client stands in for s3.NewFromConfig(cfg).
+// A report of 42 KB is kept in S3, and the record in the table stays small. client stands in for s3.NewFromConfig(cfg).
 func ExampleS3() {
 	ctx, client, db := context.Background(), &objects{}, idemddbtest.New(nil)
 	if _, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", "")); err != nil {
