@@ -13,7 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-var advised = regexp.MustCompile(`(?m)^  → .*: idem (.*)$`)
+var advised = regexp.MustCompile(`(?m)^  → .*: idem (.*?)(; then redrive the dead-letter queue)?$`)
 
 // follow types the last command that the screen advises, as a shell reads it.
 func (n *night) follow() {
@@ -74,4 +74,21 @@ func (n *night) edit(key string, attributes map[string]types.AttributeValue) {
 	edited := n.item(key)
 	maps.Copy(edited, attributes)
 	n.put(edited)
+}
+
+// Two spellings of a key have records. What was advised for each of them was refused, because it named both.
+func TestTheCommandsForOneOfTwoSpellingsNameThatOne(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("123", "no")
+	n.fail("#123", "no")
+
+	for _, args := range [][]string{{"show", "123"}, {"show", "--exact", "123"}} {
+		n.idem(args...)
+		n.follow()
+		n.expect(exitDone)
+	}
+
+	n.expect(exitDone, "payments##123: open", "payments#123: open")
 }

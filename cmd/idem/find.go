@@ -33,6 +33,8 @@ type found struct {
 
 	Typed string `json:"typed,omitempty"` // the key as the record has it in clear; "" if it was found by a scan and is hashed
 	By    string `json:"found_by"`
+
+	exact bool // other spellings of the key may have records
 }
 
 const keysHelp = `
@@ -162,6 +164,10 @@ func (f *finder) look(ctx context.Context, d *desk, spellings []spelling) ([]fou
 
 	if len(all) == 0 {
 		return nil, noRecord(d, spellings)
+	}
+
+	for i := range all {
+		all[i].exact = f.exact || len(all) > 1
 	}
 
 	return all, nil

@@ -84,13 +84,18 @@ func targetArguments(messages []operate.Message) string {
 // keyArgument returns the arguments of idem that name the record, as they can be copied to a shell. A key with what a terminal
 // obeys is not written there.
 func keyArgument(f found) string {
+	key := quote(f.Typed)
+	if strings.HasPrefix(f.Typed, "-") {
+		key = "-- " + key
+	}
+
 	switch {
 	case f.Typed == "", f.Typed != plain(f.Typed):
 		return "--hash " + f.Hash
-	case strings.HasPrefix(f.Typed, "-"):
-		return "-- " + quote(f.Typed)
+	case f.exact:
+		return "--exact " + key
 	default:
-		return quote(f.Typed)
+		return key
 	}
 }
 

@@ -105,6 +105,27 @@ func TestEachRecordIsCounted(t *testing.T) {
 	}
 }
 
+// A number, and a list of parts, stand in a key behind a #, and not in what a handler says of it.
+func TestKeysOfEachFormAreHidden(t *testing.T) {
+	t.Parallel()
+
+	totals := report.NewTotals(now, false)
+	for key, cause := range map[string]string{
+		"#4711": "payment 4711 is refused", "##4712": "payment #4712 is refused", `#["c-1",4713,""]`: "payment 4713 of c-1 is refused", "": "it is refused",
+	} {
+		totals.Add(&operate.View{Key: key, Hash: "sha256:aaaaaaaaaaaa", Status: operate.Failed, Cause: cause, Born: now})
+	}
+
+	_, text := page(t, totals, report.Reading{Table: "records", Namespace: "payments"})
+	expect(t, text, "payment (key) is refused", "payment (key) of (key) is refused", "it is refused")
+
+	for _, hidden := range []string{"471", "c-1"} {
+		if strings.Contains(text, hidden) {
+			t.Errorf("the page shows %s:\n%s", hidden, text)
+		}
+	}
+}
+
 func TestKeysAreShownIfThatIsAsked(t *testing.T) {
 	t.Parallel()
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -164,9 +165,28 @@ func (t *Totals) row(v *operate.View, at time.Time) Row {
 
 // hide takes the key out of a text, unless keys are shown.
 func (t *Totals) hide(v *operate.View, text string) string {
-	if t.showKeys || v.Key == "" {
+	if t.showKeys {
 		return text
 	}
 
-	return strings.ReplaceAll(text, v.Key, "(key)")
+	for _, said := range spoken(v.Key) {
+		text = strings.ReplaceAll(text, said, "(key)")
+	}
+
+	return text
+}
+
+// spoken returns what a handler may say of a key. lambdawrap writes a # before the JSON of a number, or of a list of parts.
+func spoken(key string) []string {
+	value := strings.TrimPrefix(key, "#")
+	all := []string{value}
+
+	var parts []json.RawMessage
+	if value != key && json.Unmarshal([]byte(value), &parts) == nil {
+		for _, part := range parts {
+			all = append(all, strings.Trim(string(part), `"`))
+		}
+	}
+
+	return slices.DeleteFunc(all, func(said string) bool { return said == "" })
 }
