@@ -97,8 +97,12 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 // handler panics has no line.
 //
 // Where no Store passes its events to Observe, most metrics would be zero for ever. So the first call in which a message was done
-// although Observe was never called also writes a line of level WARN that says so. Measure panics for a nil h.
+// although Observe was never called also writes a line of level WARN that says so. Measure panics for a nil m or h.
 func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics, h F) F {
+	if m == nil {
+		panic("lambdawrap: Measure: metrics: must not be nil")
+	}
+
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}

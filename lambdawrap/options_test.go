@@ -181,6 +181,7 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 		{"lambdawrap: S3Pointer: api: must not be nil", func() { lambdawrap.S3Pointer((*shelf)(nil)) }},
 		{"lambdawrap: SDKLogger: logger: must not be nil", func() { lambdawrap.SDKLogger(nil) }},
 		{"lambdawrap: store: must not be nil; check the error of idemddb.New", func() { lambdawrap.HTTP(nil, http.NotFoundHandler(), nil) }},
+		{"lambdawrap: Measure: metrics: must not be nil", func() { lambdawrap.Measure(nil, lambdawrap.SQS(h.store, succeed, nil)) }},
 		{"lambdawrap: handler: must not be nil", func() { lambdawrap.HTTP(h.store, nil, nil) }},
 		{"lambdawrap: handler: must not be nil", func() { lambdawrap.NewMetrics(io.Discard, "API").MeasureHTTP(nil) }},
 	} {
