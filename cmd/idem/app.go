@@ -181,10 +181,11 @@ func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
 	return nil
 }
 
-// shortLease is a lease for a program that claims nothing: it only has to be shorter than the retention.
+// shortLease is a lease for a program that claims nothing. It must not be longer than the retention, and is the time for sending.
 func shortLease(retention time.Duration) time.Duration {
-	if retention > 0 {
-		return min(retention, time.Second)
+	const byDefault = 30 * time.Second
+	if 0 < retention && retention < byDefault {
+		return retention
 	}
 
 	return 0

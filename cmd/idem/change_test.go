@@ -108,3 +108,17 @@ func TestAnInterruptedChangeOfManySaysHowManyWereNotTried(t *testing.T) {
 		t.Errorf("one request of a change was made:\n%s", screen)
 	}
 }
+
+// The time for sending is that of a lease. With the --retention of the workers it was one second, and what had been sent in it was
+// not removed from the record.
+func TestASlowQueueIsSentToWhateverTheRetentionIs(t *testing.T) {
+	t.Parallel()
+
+	for _, retention := range []string{"720h", "0s"} {
+		n := newNight(t, idemddbtest.New(nil).Handler())
+		n.announce("p-9")
+		n.aws.set(func(c *cloud) { c.slow = 600 * time.Millisecond })
+		n.idem("send", "p-9", "--why", "x", "--yes", "--target", "captured="+n.aws.endpoint+"/queue", "--retention", retention)
+		n.expect(exitDone, "payments#p-9: 1 sent, 0 left, 0 parked")
+	}
+}
