@@ -90,6 +90,8 @@ func notNegative(cmd *cobra.Command, flags ...string) error {
 // flagNames replaces what a text of the packages names by what is typed.
 var flagNames = strings.NewReplacer(
 	"operate: ", "", "idemddb: ", "",
+	"audit: Options.ClockSkew", "--clock-skew", "audit: Options.Lease", "--lease", "audit: Options.Retention", "--retention",
+	"audit: Options.Resolution", "--resolution", "audit: Options.Namespaces", "--namespaces", "audit: Options.PartitionKey", "--partition-key",
 	"Selection.Hash", "--hash", "Selection.Budget", "--budget", "Selection.Rate", "--rate", "Selection.Segments", "--segments",
 	"Selection.Cursor", "--cursor",
 	"Options.ClockSkew", "--clock-skew", "Options.Retention", "--retention", "Options.PartitionKey", "--partition-key",

@@ -100,16 +100,16 @@ func (u *auditRun) run(ctx context.Context, keys []string) error {
 		return err
 	}
 
+	if u.checker, err = audit.NewChecker(u.options(d)); err != nil {
+		return err
+	}
+
 	if len(keys) > 0 {
 		u.want(d, keys[0]) //nolint:contextcheck // no key function of lambdawrap waits for anything
 	}
 
 	arn, err := tablestream.Find(ctx, d.client, u.app.flags.table)
 	if err != nil {
-		return err
-	}
-
-	if u.checker, err = audit.NewChecker(u.options(d)); err != nil {
 		return err
 	}
 

@@ -275,6 +275,8 @@ func (c *change) findAll(ctx context.Context, d *desk) ([]found, error) {
 		return nil, fmt.Errorf("list: %w", err)
 	case progress.Cursor != "":
 		return nil, errors.New("--budget: ended before the whole table was read, so this would not be all; raise it")
+	case len(all) == 0 && progress.Found > 0:
+		return nil, &codeError{exitNothing, fmt.Errorf("--cause: no last failure has this text; records that are %s: %d", c.allWord(), progress.Found)}
 	case len(all) == 0:
 		return nil, &codeError{exitNothing, fmt.Errorf("%w is %s", operate.ErrNoRecord, c.allWord())}
 	}

@@ -122,3 +122,17 @@ func TestASlowQueueIsSentToWhateverTheRetentionIs(t *testing.T) {
 		n.expect(exitDone, "payments#p-9: 1 sent, 0 left, 0 parked")
 	}
 }
+
+// A typing error in the cause was answered as if nothing had failed.
+func TestACauseThatNoRecordHasIsNotAnEmptyTable(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("p-9", "account anna is closed")
+	n.idem("reopen", "--all", "--cause", "acount anna", "--why", "x", "--yes")
+	n.expect(exitNothing, "--cause: no last failure has this text; records that are failed: 1")
+	n.idem("reopen", "p-9", "--why", "x", "--yes")
+	n.screen.Reset()
+	n.idem("reopen", "--all", "--cause", "account anna", "--why", "x", "--yes")
+	n.expect(exitNothing, "no record is failed")
+}

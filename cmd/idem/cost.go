@@ -83,7 +83,7 @@ parts DynamoDB counts as records.`,
 // cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an
 // assumption.
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
-	if err := notNegative(cmd, "messages", "duplicates", "peak", "result", "announcement"); err != nil {
+	if err := notNegative(cmd, "messages", "duplicates", "peak", "result", "announcement", "retention"); err != nil {
 		return err
 	}
 

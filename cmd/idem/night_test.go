@@ -79,6 +79,7 @@ func TestAWrongArgumentIsNamedAsItWasTyped(t *testing.T) {
 		{"configuration of AWS: failed to get shared", []string{"show", "p-9", "--profile", "nobody"}},
 		{"no part of the policy", []string{"policy", "everything"}},
 		{"--messages: must not be negative, is -1", []string{"cost", "--messages", "-1"}},
+		{"--retention: must not be negative, is -1h0m0s", []string{"cost", "--retention", "-1h"}},
 		{`"records" for "idem ttl"`, []string{"ttl", "records"}},
 		{`"records" for "idem check"`, []string{"check", "records"}},
 		{`"records" for "idem cost"`, []string{"cost", "records"}},
@@ -112,6 +113,10 @@ func TestAWrongArgumentIsNamedAsItWasTyped(t *testing.T) {
 		{"--quiet: must be positive", []string{"audit", "--quiet", "0"}},
 		{"name one key: a KEY or --hash", []string{"audit", "p-9", "--hash", "sha256:Nrs9CSgXRKWb"}},
 		{"--hash: must be \"sha256:\" and 12", []string{"audit", "--hash", "Nrs9"}},
+		{"--lease: must not be negative, and is -1s", []string{"audit", "--lease", "-1s"}},
+		{"--resolution: must not be negative, and is -1s", []string{"audit", "--resolution", "-1s"}},
+		{"--clock-skew: must not be negative, and is -1s", []string{"audit", "--namespace", "", "--clock-skew", "-1s"}},
+		{"--namespaces: \"a#b\" must not contain '#'", []string{"audit", "--namespaces", "a#b"}},
 	} {
 		n.screen.Reset()
 		n.idem(test.args...)
