@@ -271,10 +271,10 @@ func TestAnAuditThatDoesNotComeToTheEndSaysSo(t *testing.T) {
 		},
 		"which is not so where the changes are young": {[]string{"--since", "1h"}, exitDone, []string{"audit: 2 changes judged"}},
 		"because a time is wrong": {
-			[]string{"--resolution", "-1s"}, exitError, []string{"audit: Options.Resolution: must not be negative"},
+			[]string{"--resolution", "-1s"}, exitError, []string{"--resolution: must not be negative"},
 		},
 		"because a namespace is wrong": {
-			[]string{"--namespaces", "a#b"}, exitError, []string{`audit: Options.Namespaces: "a#b" must not contain`},
+			[]string{"--namespaces", "a#b"}, exitError, []string{`--namespaces: "a#b" must not contain`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
