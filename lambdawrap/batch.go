@@ -210,9 +210,19 @@ func (c *batchCall) renewAll(ctx context.Context) (context.Context, context.Canc
 	return held, func() { cancel(nil) }
 }
 
-// choose finds out what the handler must work on, and finishes the messages that it does not get.
+// choose finds out what the handler must work on, and finishes the messages that it does not get. If the logger or the client
+// panics meanwhile, no claim is kept: without a deadline it would be renewed for ever.
 func (c *batchCall) choose(ctx context.Context) {
 	blocked := blockedGroups{}
+	chosen := false
+
+	defer func() {
+		for _, p := range c.pieces {
+			if !chosen {
+				c.spawn(func() { p.unused(c.contextOf(ctx, p.message), outcome{}) })
+			}
+		}
+	}()
 
 	for _, m := range c.ordered {
 		p, own := c.pieces[m.asks], c.contextOf(ctx, m)
@@ -232,6 +242,8 @@ func (c *batchCall) choose(ctx context.Context) {
 			blocked.note(m)
 		}
 	}
+
+	chosen = true
 }
 
 // call calls the handler with the event of the given messages and notes which of them failed. It reports whether the handler is

@@ -278,11 +278,15 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 		return outcome{name: OutcomeNoTime, err: ErrNoTime}, nil
 	case cause != nil, claim != nil && !claim.Held():
 		return outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}, nil
-	case claim != nil && claim.Takeover():
-		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
-	err, isLate := v.durations.handle(kept, v.opts.Timeout, v.closing, m.work)
+	err, isLate := v.durations.handle(kept, v.opts.Timeout, v.closing, func(handling context.Context) error {
+		if claim != nil && claim.Takeover() { // a panic of the logger is one of the handler here: the claim must not be kept
+			logTakeover(ctx, v.logger(), m.asks.Key, m.id)
+		}
+
+		return m.work(handling)
+	})
 	if isLate {
 		o.name = OutcomeLate
 	}
