@@ -92,3 +92,25 @@ func TestTheCommandsForOneOfTwoSpellingsNameThatOne(t *testing.T) {
 
 	n.expect(exitDone, "payments##123: open", "payments#123: open")
 }
+
+// A list has a hash in the place of a key that is long or hashed. Typed as a key, it was answered as if there were no record.
+func TestAHashOfAListThatIsTypedAsAKeyIsToldFromAMissingRecord(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail(strings.Repeat("long", 300), "no")
+	n.idem("list", "failed")
+
+	hash := regexp.MustCompile(`sha256:\S+`).FindString(n.lastOut)
+
+	for _, typed := range []string{hash, "payments#" + hash} {
+		n.screen.Reset()
+		n.idem("show", typed)
+		n.expect(exitNothing, "; a hash is found with --hash")
+	}
+
+	n.idem("show", "--hash", hash)
+	n.expect(exitDone, "FAILED. The key ended for good.")
+	n.idem("show", "p-9")
+	n.expect(exitNothing, "is the namespace right")
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -176,12 +177,18 @@ func (f *finder) look(ctx context.Context, d *desk, spellings []spelling) ([]fou
 // noRecord returns the error that names every key that was looked for, so that a wrong namespace or spelling is seen.
 func noRecord(d *desk, spellings []spelling) error {
 	tried := make([]string, len(spellings))
+	question := "is the namespace right, and is the key the one that the function makes?"
+
 	for i, s := range spellings {
 		tried[i] = s.key
+
+		if strings.HasPrefix(s.key, record.DigestPrefix) { // as it stands in a list in the place of a key that is long or hashed
+			question = "a hash is found with --hash"
+		}
 	}
 
-	return fmt.Errorf("%w in namespace %q of table %q for %s; is the namespace right, and is the key the one that the function makes?",
-		operate.ErrNoRecord, d.store.Namespace(), d.store.Table(), shorten(strings.Join(tried, ", or "), maxShown))
+	return fmt.Errorf("%w in namespace %q of table %q for %s; %s",
+		operate.ErrNoRecord, d.store.Namespace(), d.store.Table(), shorten(strings.Join(tried, ", or "), maxShown), question)
 }
 
 // scan finds records by what a log line has.
