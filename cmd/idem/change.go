@@ -100,7 +100,7 @@ func (a *app) sendCommand() *cobra.Command {
 		all: operate.Selection{Unsent: true},
 		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
 			delivery, err := d.records.Send(ctx, v, by, why)
-			if isUnchanged(err) {
+			if delivery.Key == "" { // it has not begun to send
 				return became("", err)
 			}
 

@@ -136,3 +136,14 @@ func TestACauseThatNoRecordHasIsNotAnEmptyTable(t *testing.T) {
 	n.idem("reopen", "--all", "--cause", "account anna", "--why", "x", "--yes")
 	n.expect(exitNothing, "no record is failed")
 }
+
+// What was not sent, because nobody may write who sends it, was said to be neither sent nor left.
+func TestASendThatIsDeniedDoesNotSayThatNothingIsLeft(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.announce("p-9")
+	n.aws.set(func(c *cloud) { c.denied = "UpdateItem" })
+	n.idem("send", "p-9", "--why", "x", "--yes", "--target", "captured="+n.aws.endpoint+"/queue")
+	n.expect(exitError, "payments#p-9: perhaps changed, look again", "AccessDeniedException")
+}
