@@ -192,7 +192,7 @@ var toolMutants = []mutant{
 	{
 		why:  "sending where there is nothing to send is told as if messages were left",
 		file: "cmd/idem/change.go",
-		old:  `if isUnchanged(err) {`,
+		old:  `if delivery.Key == "" {`,
 		new:  `if errors.Is(err, operate.ErrChanged) {`,
 		pkg:  tool, run: "TestARecordWithMessagesIsNotForgotten",
 	},
