@@ -44,6 +44,7 @@ func TestReadRefuses(t *testing.T) {
 		"a number absurdly large, with less digits in its exponent": {`[10e999999999999999999]`, "exponent"},
 		"a number absurdly small":                                   {`[1e-1000000000000000000]`, "exponent"},
 		"an exponent beyond 64 bits":                                {`[1e-99999999999999999999]`, "exponent"},
+		"a large number that begins with the last digit":            {`[9e1000000000000000000]`, "exponent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
