@@ -58,8 +58,14 @@ func (a *app) policy(r *resources, parts []string) error {
 // statements returns the statements for all commands. The name of each begins with the part that it belongs to.
 func (a *app) statements(r *resources) []statement {
 	region := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*")
+	partition := partitionOf(region)
+
+	if isARN(a.flags.table) { // the queues and the function are in its partition
+		partition = strings.Split(a.flags.table, ":")[1]
+	}
+
 	arn := func(service, name string) string {
-		return "arn:" + partitionOf(region) + ":" + service + ":" + region + ":" + cmp.Or(r.account, "*") + ":" + name
+		return "arn:" + partition + ":" + service + ":" + region + ":" + cmp.Or(r.account, "*") + ":" + name
 	}
 
 	table := a.flags.table

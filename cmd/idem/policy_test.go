@@ -25,11 +25,13 @@ func TestThePolicyHasThePartitionOfItsRegion(t *testing.T) {
 
 	n := newNight(t, idemddbtest.New(nil).Handler())
 
-	for region, partition := range map[string]string{"cn-north-1": "aws-cn", "us-gov-west-1": "aws-us-gov", "eu-west-1": "aws"} {
-		n.idem("policy", "--region", region)
+	for arg, partition := range map[string]string{
+		"--region=cn-north-1": "aws-cn", "--region=us-gov-west-1": "aws-us-gov", "--region=eu-west-1": "aws", "--table=" + tableARN: "aws-cn",
+	} {
+		n.idem("policy", arg)
 
 		if want := strings.Count(n.lastOut, `"arn:`); want == 0 || strings.Count(n.lastOut, `"arn:`+partition+":") != want {
-			t.Errorf("%s: want the partition %s:\n%s", region, partition, n.lastOut)
+			t.Errorf("%s: want the partition %s:\n%s", arg, partition, n.lastOut)
 		}
 	}
 }
