@@ -315,7 +315,7 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 }
 
 func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	c.store.opts.Observe(ctx, c.event(kind, err))
+	c.store.observe(ctx, c.event(kind, err))
 }
 
 func (c *Claim) event(kind Kind, err error) Event {

@@ -266,7 +266,7 @@ func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *reco
 
 // after follows a commit: its messages are sent, and its event is emitted.
 func (c *committing) after(ctx context.Context) error {
-	c.store.opts.Observe(ctx, Event{Kind: KindCompleted, Key: c.key, Attempt: 1, Err: c.omitted})
+	c.store.observe(ctx, Event{Kind: KindCompleted, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.Token

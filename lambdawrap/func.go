@@ -26,8 +26,9 @@ type FuncOptions[In any] struct {
 	// idemddb.ErrMismatch, and an empty fingerprint with [ErrNoKey]. Defaults to nil: inputs under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 
-	// Logger gets a warning for each takeover, because the work may have been done before, and a line for each staged message that is
-	// not sent, with the request id and the hash of the key. Defaults to slog.Default() at the time of the call.
+	// Logger gets a warning for each takeover, because the work may have been done before, and for each result that is not kept, and a
+	// line for each staged message that is not sent, with the request id and the hash of the key. Defaults to slog.Default() at the
+	// time of the call.
 	Logger *slog.Logger
 
 	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it

@@ -201,6 +201,33 @@ func TestAnotherInputUnderTheSameKeyOfFuncIsRefused(t *testing.T) {
 	})
 }
 
+// Else nobody would see it until a duplicate asks for the result, such as where the role lacks dynamodb:PutItem.
+func TestAResultThatIsNotKeptHasALineInTheLog(t *testing.T) {
+	t.Parallel()
+
+	for _, stages := range []bool{false, true} {
+		everyFunc(t, func(f *funcHarness) {
+			if f.opts.Optimistic && !stages {
+				return
+			}
+
+			f.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "PutItem" }, idemddbtest.AccessDenied))
+
+			function := lambdawrap.Func(f.store, func(ctx context.Context, _ order) (string, error) {
+				if stages {
+					return strings.Repeat("x", 50_000), idemddb.Stage(ctx, idemddb.Effects{})
+				}
+
+				return strings.Repeat("x", 50_000), nil
+			}, &f.opts)
+
+			_, err := function(f.Context(), order{ID: "o-1"})
+			f.equal("error", err, nil)
+			f.logs("level=WARN", "its result is not kept", "dynamodb:PutItem", "outcome=completed")
+		})
+	}
+}
+
 // It would be a record without a fingerprint, which every other input matches.
 func TestAnEmptyFingerprintIsRefused(t *testing.T) {
 	t.Parallel()

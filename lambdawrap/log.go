@@ -173,6 +173,8 @@ func (w *wrapper) logNote(ctx context.Context, n note, about ...slog.Attr) {
 	switch kind := idemddb.Kind(n.kind); {
 	case kind == idemddb.KindParked:
 		level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+	case kind == idemddb.KindCompleted:
+		level, text = slog.LevelWarn, "the work is done, and its result is not kept; a later call does not get it"
 	case kind == idemddb.KindPanicked:
 		level, text = slog.LevelError, "Options.Trace panicked, and the claim goes on; or the renewal of the lease did, and the work is cancelled"
 	case kind == idemddb.KindUnshared:

@@ -31,8 +31,8 @@ type Invocation struct {
 	Settling func(hasEffect bool)
 
 	// Noted is called for what an operator should know although no returned error reports it. kind is the Kind of the event that
-	// reports it: unsent and parked, for a message of a completed record; panicked; and, without a key, unshared and reads_denied.
-	// Defaults to nil.
+	// reports it: unsent and parked, for a message of a completed record; completed, without its result; panicked; and, without a
+	// key, unshared and reads_denied. Defaults to nil.
 	Noted func(kind, key string, err error)
 }
 
