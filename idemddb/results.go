@@ -27,7 +27,7 @@ type Results interface {
 	Put(ctx context.Context, name string, b []byte) error
 
 	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other
-	// error, the replay fails, and a later one asks again.
+	// error, the replay fails, and a later one asks again. Get returns when ctx ends, after 30 s at the latest.
 	Get(ctx context.Context, name string) ([]byte, error)
 }
 
@@ -37,6 +37,10 @@ var omittedValue = &types.AttributeValueMemberNULL{Value: true}
 // putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
 // completion has, and half of what is left of the lease.
 const putTime = 5 * time.Second
+
+// readTime is the longest time for reading one result and opening it. The request of a server may have no end of its own: one
+// that hangs here would be kept for ever.
+const readTime = 30 * time.Second
 
 // owner is whose result is kept.
 type owner struct {
@@ -193,6 +197,9 @@ func (k *keeper) timeFor(ctx context.Context, lease time.Duration) (context.Cont
 // read reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
 // sealed. If the result is gone, it counts as omitted.
 func (k *keeper) read(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+
 	value, isSealed := record.ResultIn(stored)
 	if kept, ok := record.KeptResultOf(value); ok {
 		if err := k.readOutside(ctx, rec, kept); err != nil {

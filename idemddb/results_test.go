@@ -199,6 +199,42 @@ func TestAPutHasHalfOfTheLeaseAndAThirdOfTheTimeAtMost(t *testing.T) {
 	}
 }
 
+// The request of a server may have no end of its own.
+func TestAReadThatHangsEndsWithoutADeadline(t *testing.T) {
+	t.Parallel()
+
+	hangs := &vault{keys: []string{"a"}, onOpen: func(ctx context.Context, _ idemddb.Sealed) error {
+		<-ctx.Done()
+
+		return ctx.Err()
+	}}
+
+	for name, opts := range map[string]*idemddb.Options{
+		"Options.Results": {Results: hangingGet{&shelf{}}}, "Options.Codec": {Codec: hangs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, opts, func(f *fixture) {
+				must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
+
+				f.takes(30*time.Second, func() {
+					_, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
+					is(f, err, idemddb.ErrUnread)
+				})
+			})
+		})
+	}
+}
+
+// hangingGet never has an answer.
+type hangingGet struct{ *shelf }
+
+func (hangingGet) Get(ctx context.Context, _ string) ([]byte, error) {
+	<-ctx.Done()
+
+	return nil, ctx.Err()
+}
+
 func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {
 	t.Parallel()
 	eachOutside(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
