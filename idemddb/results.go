@@ -197,11 +197,17 @@ func (k *keeper) timeFor(ctx context.Context, lease time.Duration) (context.Cont
 // read reads the result of a completed key into its record, if the record in the table holds only its name, or if it is
 // sealed. If the result is gone, it counts as omitted.
 func (k *keeper) read(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
+	value, isSealed := record.ResultIn(stored)
+
+	kept, isOutside := record.KeptResultOf(value)
+	if !isOutside && !isSealed {
+		return nil
+	}
+
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 
-	value, isSealed := record.ResultIn(stored)
-	if kept, ok := record.KeptResultOf(value); ok {
+	if isOutside {
 		if err := k.readOutside(ctx, rec, kept); err != nil {
 			return err
 		}

@@ -209,18 +209,6 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
-// observe emits an event of a key. That of a completion without its result is logged, too: the caller has the result, and the next
-// one will miss it.
-func (s *Store) observe(ctx context.Context, e Event) {
-	if e.Kind == KindCompleted && e.Err != nil {
-		s.observeQuiet(ctx, e)
-
-		return
-	}
-
-	s.opts.Observe(ctx, e)
-}
-
 // observeQuiet emits an event for what no returned error reports, and passes it to the wrapper, which logs it.
 func (s *Store) observeQuiet(ctx context.Context, e Event) {
 	if noted := engine.Of(ctx).Noted; noted != nil {

@@ -29,9 +29,9 @@ func Whole(h func(context.Context, events.SQSEvent) error) Handler {
 // that does not decode will not decode the next time either: it is a [Permanent] failure.
 //
 // Names are compared as they stand, as by [Body] and unlike by encoding/json alone: a member whose name differs from that of a
-// field, be it only in case, is ignored. So a field Amount without the tag `json:"amount"` stays zero. A body in which an object has
-// one name twice, or two names that differ only in case, does not decode. The UnmarshalJSON of a type of your own reads its part of
-// the body by rules of its own.
+// field, be it only in case, is ignored. So a field Amount without the tag `json:"amount"` stays zero. A body in which an object
+// has one name twice, or two names that differ only in case, does not decode. The UnmarshalJSON of a type of your own reads its
+// part of the body by rules of its own.
 func JSON[T any](h func(context.Context, T) error) Handler {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")

@@ -26,9 +26,9 @@ type FuncOptions[In any] struct {
 	// idemddb.ErrMismatch, and an empty fingerprint with [ErrNoKey]. Defaults to nil: inputs under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 
-	// Logger gets a warning for each takeover, because the work may have been done before, and for each result that is not kept, and a
-	// line for each staged message that is not sent, with the request id and the hash of the key. Defaults to slog.Default() at the
-	// time of the call.
+	// Logger gets a warning for each takeover, because the work may have been done before, and for each result that is not kept, and
+	// a line for each staged message that is not sent, with the request id and the hash of the key. Defaults to slog.Default() at
+	// the time of the call.
 	Logger *slog.Logger
 
 	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it
@@ -77,8 +77,8 @@ type FuncOptions[In any] struct {
 // Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey]; and [ErrNoTime]. With a wrong option each
 // invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation. The result
 // must not be an io.Reader, because a stream can be read once, nor the answer of a batch, such as an events.SQSEventResponse: its
-// record would name a message that failed once as failed for ever. An array of records, as a pipe sends it, and an invocation of a
-// durable function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not
+// record would name a message that failed once as failed for ever. An array of records, as a pipe sends it, and an invocation of
+// a durable function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not
 // show them.
 //
 // The returned function is safe for concurrent use. Func panics for a nil store or handler.

@@ -21,8 +21,9 @@ type HTTPOptions struct {
 	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a
 	// header that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's
 	// answer. "" and an error are answered with 401, and nothing is stored; an error is logged. It gets a copy of the request, whose
-	// body has at most MaxBody bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently, and
-	// not at all with IDEMDDB_DISABLED, so it replaces no authentication. Required: without it, each request is answered with 500.
+	// body has at most MaxBody bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently,
+	// and not at all with IDEMDDB_DISABLED, so it replaces no authentication. Required: without it, each request is answered with
+	// 500.
 	Caller func(*http.Request) (string, error)
 
 	// Conflict, Mismatch and KeyMissing are answers of your own in the place of the 409 for a key that is being worked on (which

@@ -187,8 +187,8 @@ func Body(paths ...string) (KeyFunc, error) {
 	}, nil
 }
 
-// keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil. An empty fingerprint would
-// be none, which every other input matches.
+// keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil. An empty fingerprint
+// would be none, which every other input matches.
 func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks schedule.Work, err error) {
 	if asks.Key, err = key(ctx, record); err == nil && asks.Key != "" && fingerprint != nil {
 		if asks.Fingerprint, err = fingerprint(ctx, record); err == nil && asks.Fingerprint == "" {

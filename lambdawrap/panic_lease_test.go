@@ -7,8 +7,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A logger that panics ends the invocation. Where nothing has a deadline, a claim that was renewed from then on would keep its key
-// for as long as the process lives: each delivery of the message would find it held, until its queue gives it up.
+// A logger that panics ends the invocation. Where nothing has a deadline, a claim that was renewed from then on would keep its
+// key for as long as the process lives: each delivery of the message would find it held, until its queue gives it up.
 func TestAClaimIsNotRenewedAfterAPanicOfTheLogger(t *testing.T) {
 	t.Parallel()
 

@@ -155,7 +155,8 @@ func (c *change) each(ctx context.Context, d *desk, all []found) error {
 	return errors.Join(errs...)
 }
 
-// renewals is how often the worker of a claim may renew its lease between a look and the change. Each of these times costs a request.
+// renewals is how often the worker of a claim may renew its lease between a look and the change. Each of these times costs a
+// request.
 const renewals = 3
 
 // perform makes the change. A claim that was only renewed since it was shown is changed all the same. A worker that hangs goes on

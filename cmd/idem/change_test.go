@@ -109,8 +109,8 @@ func TestAnInterruptedChangeOfManySaysHowManyWereNotTried(t *testing.T) {
 	}
 }
 
-// The time for sending is that of a lease. With the --retention of the workers it was one second, and what had been sent in it was
-// not removed from the record.
+// The time for sending is that of a lease. With the --retention of the workers it was one second, and what had been sent in it
+// was not removed from the record.
 func TestASlowQueueIsSentToWhateverTheRetentionIs(t *testing.T) {
 	t.Parallel()
 

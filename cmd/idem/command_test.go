@@ -393,7 +393,8 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	})
 }
 
-// A worker that hangs goes on renewing its lease while the operator is asked. That is no reason to look again, but another claim is.
+// A worker that hangs goes on renewing its lease while the operator is asked. That is no reason to look again, but another claim
+// is.
 func TestAClaimThatWasOnlyRenewedIsChangedAllTheSame(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		for change, outcome := range map[string]string{"release": "released", "fail": "failed", "forget": "deleted"} {

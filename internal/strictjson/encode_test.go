@@ -98,7 +98,8 @@ func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.
 	}
 }
 
-// money is a number that encodes itself as text, by methods of its pointer. Its field alone is JSON that its UnmarshalJSON accepts.
+// money is a number that encodes itself as text, by methods of its pointer. Its field alone is JSON that its UnmarshalJSON
+// accepts.
 type money struct{ Cents int }
 
 type amount struct{ Amount string }
