@@ -314,8 +314,8 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 	return fenced
 }
 
-// observe emits an event of a key. That of a completion without its result is logged, too: the caller has the result, and the next
-// one will miss it.
+// observe emits an event of a key. That of a completion without its result is logged, too: the caller has the result, and the
+// next one will miss it.
 func (s *Store) observe(ctx context.Context, e Event) {
 	if e.Kind == KindCompleted && e.Err != nil {
 		s.observeQuiet(ctx, e)
