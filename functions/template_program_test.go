@@ -295,7 +295,7 @@ func checkRules(t *testing.T, template template) {
 
 	want := map[string][]text{
 		"FewReceivesAreForTests":         {"[[FunctionTimeout, 5]]", "[[Fn::Contains, [[1, 2, 3, 4, 5, 6, 7], MaxReceiveCount]]]"},
-		"ProductionIsNoTest":             {"[DeletionProtection, true]", "[PauseMs, 0]", "[UnverifiedCaller, ]", "[[AlarmTopicArn, ]]"},
+		"ProductionIsNoTest":             {"[DeletionProtection, true]", "[PauseMs, 0]", "[[FunctionTimeout, 5]]", "[UnverifiedCaller, ]", "[[AlarmTopicArn, ]]"},
 		"LargeBatchesAreCollected":       {"[[Fn::Contains, [[1, 2, 5, 10], BatchSize]]]", "[[BatchingWindow, 0]]"},
 		"LongTimeoutsRaiseTheAlarmLater": {"[Fn::Contains, [[120, 180, 300, 600, 900], FunctionTimeout]]", "[[OldestMessageSeconds, 1800]]"},
 	}
