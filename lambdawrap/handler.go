@@ -134,7 +134,7 @@ func background(code func() error) <-chan error {
 }
 
 // errHung is the failure of a hook or a client that did not return in time.
-var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
+var errHung = errors.New("lambdawrap: the hook or client was still running when its time was over")
 
 // await runs user code until ctx ends. After that the code is abandoned.
 func await(ctx context.Context, code func() error) error {

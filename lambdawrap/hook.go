@@ -21,8 +21,8 @@ func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, 
 // callHook gives a message to the dead-letter hook. At most Options.Workers handlers and hooks run at a time. When no handler
 // starts any more, up to Options.Workers hooks run beside the handlers that have not returned.
 func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
-	ctx, cancel := within(v.outside(ctx, v.answerAt), end)
-	defer cancel()
+	waiting, stop := within(ctx, end)
+	defer stop()
 
 	v.step(func(s *schedule.Schedule) {
 		m.decisions = make(chan schedule.Action, 1)
@@ -32,7 +32,7 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 
 	select {
 	case <-m.decisions:
-	case <-ctx.Done():
+	case <-waiting.Done():
 		return ErrNoTime
 	}
 
@@ -40,12 +40,15 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return ErrNoTime
 	}
 
+	ctx, cancel := v.hookContext(ctx, end)
+	defer cancel()
+
 	return await(ctx, func() error { return m.hooks.deadLetter(ctx, cause) })
 }
 
 // callEnded calls the user's hook for ended messages, OnMessage or OnRecord. Its panic changes nothing but the log.
 func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
-	ctx, cancel := within(v.outside(ctx, v.answerAt), v.answerAt)
+	ctx, cancel := v.hookContext(ctx, v.answerAt)
 	defer cancel()
 
 	err := await(ctx, func() error {
@@ -56,4 +59,14 @@ func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
 	if err != nil {
 		v.log(ctx, m, line{slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", name, err})
 	}
+}
+
+// hookContext returns the context of a user's hook, which ends at this time, or a lease from now if it is zero: without a deadline
+// a hook that hangs must not keep the program from its end.
+func (v *invocation) hookContext(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
+	if end.IsZero() {
+		end = time.Now().Add(v.store.Options().Lease)
+	}
+
+	return within(v.outside(ctx, v.answerAt), end)
 }

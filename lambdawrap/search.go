@@ -308,7 +308,7 @@ func (s *search) conclude(ctx context.Context, m *message) {
 	s.mu.Unlock()
 
 	if isNew && s.has.context { // what measures the message needs its context also if it ends like this
-		waiting, cancel := s.settleContext(ctx)
+		waiting, cancel := s.hookContext(ctx, s.settleBy)
 		s.deriveContext(ctx, waiting, m)
 		cancel()
 	}
