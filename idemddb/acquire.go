@@ -197,6 +197,17 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy,
 	}
 }
 
+// join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
+func (c *Claim) join(caller engine.Caller) {
+	if c == nil {
+		caller.Group.Leave()
+
+		return
+	}
+
+	c.caller, c.member = caller, caller.Group != nil
+}
+
 // sendClaim sends the claim and what its answer requires: a second request, or an extension of a lease that is short. If p has no
 // end yet, sendClaim sets it by Options.ClaimPatience.
 func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {

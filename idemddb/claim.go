@@ -193,35 +193,6 @@ func (c *Claim) isSettling() bool {
 	return c.settling
 }
 
-// join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
-func (c *Claim) join(caller engine.Caller) {
-	if c == nil {
-		caller.Group.Leave()
-
-		return
-	}
-
-	c.caller, c.member = caller, caller.Group != nil
-}
-
-// leave ends the claim's membership in its group with its first settlement.
-func (c *Claim) leave() {
-	if c.endMembership() {
-		c.caller.Group.Leave()
-	}
-}
-
-// endMembership returns true if the claim is a member of its group, which the caller ends.
-func (c *Claim) endMembership() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	isMember := c.member
-	c.member = false
-
-	return isMember
-}
-
 // stamps returns the function that reads the clock for one try. The lease is measured from before the request is sent, so the
 // holder never trusts it for longer than the record says. What is left until the deadline is a duration, so its clock and
 // Options.Now are never compared.

@@ -285,6 +285,24 @@ func (c *Claim) end(as Kind) {
 	c.settling, c.settled = true, as
 }
 
+// leave ends the claim's membership in its group with its first settlement.
+func (c *Claim) leave() {
+	if c.endMembership() {
+		c.caller.Group.Leave()
+	}
+}
+
+// endMembership returns true if the claim is a member of its group, which the caller ends.
+func (c *Claim) endMembership() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	isMember := c.member
+	c.member = false
+
+	return isMember
+}
+
 var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}
 
 // endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the
