@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -257,6 +258,8 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 		return fmt.Errorf("idemddb: namespace: must not be longer than %d bytes, has %d", maxNamespace, len(namespace))
 	case !utf8.ValidString(namespace):
 		return errors.New("idemddb: namespace: must be UTF-8")
+	case strings.TrimSpace(namespace) != namespace || strings.ContainsFunc(namespace, unicode.IsControl):
+		return fmt.Errorf("idemddb: namespace: must have neither white space at an end nor control characters, with which each key is a new one, is %q", namespace)
 	}
 
 	return nil

@@ -241,11 +241,22 @@ func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
 func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
 	t.Parallel()
 
+	type fees struct {
+		Fee int64 `json:"fee"`
+	}
+
 	type payment struct {
-		Amount int64 `json:"amount"`
+		*fees
+
+		Amount int64      `json:"amount"`
+		Tip    int64      `json:"tip,string"`
+		At     *time.Time `json:"at"`
 	}
 
 	for body, want := range map[string]string{
+		`{"fee":1}`:                       "the type embeds a pointer to a struct that is not exported",
+		`{"tip":4111}`:                    `the option ",string" in its tag`,
+		`{"at":"secret"}`:                 "the UnmarshalJSON or UnmarshalText of a type in it refuses it",
 		`{"amount":1}`:                    "",
 		`{"amount":"4111"}`:               `field "amount" must be of type int64`,
 		`{"amount":1`:                     "it ends early",

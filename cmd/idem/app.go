@@ -76,11 +76,13 @@ func (e *codeError) Error() string {
 
 func (e *codeError) Unwrap() error { return e.err }
 
-// notNegative returns an error that names the first of the command's flags that is below zero, with its value.
+// notNegative returns an error that names the first of the command's flags that is below zero or no number, with its value.
 func notNegative(cmd *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		if value := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
 			return fmt.Errorf("--%s: must not be negative, is %s", name, value)
+		} else if value == "NaN" || value == "+Inf" {
+			return fmt.Errorf("--%s: must be a number, is %s", name, value)
 		}
 	}
 

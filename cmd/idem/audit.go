@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,6 +128,9 @@ func (u *auditRun) validate(keys []string) error {
 		return errors.New("name one key: a KEY or --hash")
 	case u.hash != "" && (!strings.HasPrefix(u.hash, record.DigestPrefix) || len(u.hash) < record.HashLength):
 		return fmt.Errorf("--hash: must be %q and 12 characters, as a log line has it, is %q", record.DigestPrefix, u.hash)
+	case len(keys) > 0 && len(u.namespaces) > 0 && !slices.Contains(u.namespaces, u.app.flags.namespace):
+		return fmt.Errorf("--namespaces: must be left out or have the namespace of the KEY, --namespace %q; its changes are not judged otherwise",
+			u.app.flags.namespace)
 	case u.app.flags.table == "", len(keys) > 0:
 		return u.app.requireNames()
 	default:

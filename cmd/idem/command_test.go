@@ -235,6 +235,7 @@ func TestATargetIsAQueueATopicOrAnEventBus(t *testing.T) {
 		"captured": "must be NAME=WHERE", "captured=": "must be NAME=WHERE", "=" + queue: "must be NAME=WHERE",
 		"captured=arn:aws:sqs:r:1:q": "WHERE must be", "captured=payments": "WHERE must be", "captured=bus:sns:t": "WHERE must be",
 		"captured=events:bus": "an event bus is", "captured=events:bus,shop,Paid,more": "an event bus is",
+		"captured=events:,shop,Paid": "an event bus is",
 	} {
 		if _, err := senders(cfg, []string{target}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", target, err, want)

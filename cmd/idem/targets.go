@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,7 +49,7 @@ func sender(cfg aws.Config, where string) (idemddb.Sender, error) {
 		return outbox.SQS(sqs.NewFromConfig(cfg), where), nil
 	case strings.HasPrefix(where, "arn:") && strings.Contains(where, ":sns:"):
 		return outbox.SNS(sns.NewFromConfig(cfg), where), nil
-	case isBus && len(parts) != eventParts:
+	case isBus && (len(parts) != eventParts || slices.Contains(parts, "")):
 		return nil, errors.New("an event bus is events:BUS,SOURCE,DETAIL-TYPE, as outbox.EventBridge takes them")
 	case isBus:
 		return outbox.EventBridge(eventbridge.NewFromConfig(cfg), parts[0], parts[1], parts[2]), nil

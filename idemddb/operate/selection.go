@@ -2,6 +2,7 @@ package operate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -61,10 +62,10 @@ const (
 
 func (s *Selection) validate() error {
 	switch {
-	case s.Budget < 0:
-		return fmt.Errorf("operate: Selection.Budget: must not be negative, is %v", s.Budget)
-	case s.Rate < 0:
-		return fmt.Errorf("operate: Selection.Rate: must not be negative, is %v", s.Rate)
+	case s.Budget < 0 || !isFinite(s.Budget):
+		return fmt.Errorf("operate: Selection.Budget: must not be negative, infinite or no number, is %v", s.Budget)
+	case s.Rate < 0 || !isFinite(s.Rate):
+		return fmt.Errorf("operate: Selection.Rate: must not be negative, infinite or no number, is %v", s.Rate)
 	case s.Segments < 0 || s.Segments > maxSegments:
 		return fmt.Errorf("operate: Selection.Segments: must be 0 to %d, is %d", maxSegments, s.Segments)
 	case s.Hash != "" && (!strings.HasPrefix(s.Hash, record.DigestPrefix) || len(s.Hash) < record.HashLength):
@@ -74,6 +75,8 @@ func (s *Selection) validate() error {
 
 	return nil
 }
+
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // fits reports whether a record is selected.
 func (s *Selection) fits(v *View) bool {
