@@ -29,8 +29,8 @@ Give the options of the functions' store: --clock-skew, --ttl-attribute, --parti
 have the same. Every item of --namespace or --namespaces is taken for a record. Without either, an item is a record if it looks like one. Changes
 of other items are counted. Idem needs about 2 KB of memory for each key that was changed.
 
-Exit codes: 0 the stream was read to its end, and no change is missing or breaks a rule; 1 there is no change of the KEY; 2 a change is missing
-or breaks a rule; 3 the stream was not read to its end.`
+Exit codes: 0 the stream was read to its end, and no change that it had is missing or breaks a rule; 1 there is no change of the KEY; 2 a change
+is missing or breaks a rule; 3 the stream was not read to its end.`
 
 const (
 	defaultPages = 10_000 // requests of GetRecords

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -158,6 +159,10 @@ func (u *auditRun) ended(r tablestream.Result) {
 
 	if r.Throttled > 0 {
 		u.app.sayf("DynamoDB refused %d requests, because others read the stream, too. They were made again.", r.Throttled)
+	}
+
+	if u.since > 0 && time.Since(r.Begun) < u.since {
+		u.app.sayf("The stream is younger than --since: what was changed before it began is not in it. An earlier stream of the table is not read.")
 	}
 
 	if r.Complete {

@@ -48,6 +48,7 @@ type Result struct {
 	Requests  int       // pages that were asked for
 	Throttled int       // of them, that were refused because others read the same shard; they were asked for again
 	Last      time.Time // of the latest change that was handed on
+	Begun     time.Time // when the stream was enabled; an earlier stream of the table is not read; zero: the service does not say
 	Gaps      []Gap     // changes that were in the stream and could not be read
 	Complete  bool      // the stream is disabled and was read to its last change; false after Options.Quiet and Options.Until
 }

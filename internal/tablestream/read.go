@@ -213,6 +213,7 @@ func (r *reader) describe(ctx context.Context) error {
 		}
 
 		if first {
+			r.Begun = aws.ToTime(stream.CreationRequestDateTime)
 			r.closed = stream.StreamStatus == streams.StreamStatusDisabled // shards that later pages list are then the last ones
 		}
 
