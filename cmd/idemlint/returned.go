@@ -31,14 +31,15 @@ type completer struct {
 
 // completions looks for errors of completions that are returned.
 type completions struct {
-	pass       *analysis.Pass
-	own        map[types.Object]bool // the variables with claims whose function must call IsDone
-	judges     map[*types.Func]bool  // the functions that call IsDone
-	completers map[*types.Func]completer
+	pass        *analysis.Pass
+	definitions definitions
+	own         map[types.Object]bool // the variables with claims whose function must call IsDone
+	judges      map[*types.Func]bool  // the functions that call IsDone
+	completers  map[*types.Func]completer
 }
 
 func runReturned(pass *analysis.Pass) (any, error) {
-	c := completions{pass: pass, own: claimed(pass, "Store.Claim"), completers: map[*types.Func]completer{}}
+	c := completions{pass: pass, definitions: definitionsOf(pass), own: claimed(pass, "Store.Claim"), completers: map[*types.Func]completer{}}
 	declared := c.declared()
 	c.judges = c.judgesAmong(declared)
 

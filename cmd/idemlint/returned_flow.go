@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/cfg"
 )
@@ -25,6 +26,8 @@ func (c *completions) returnedBy(t *ast.FuncType, body *ast.BlockStmt) []complet
 			return
 		}
 
+		all = append(all, c.deferred(n, named)...)
+
 		for name, value := range assigned(n) {
 			v, found := c.pass.TypesInfo.ObjectOf(name), c.completionsIn(value)
 			if len(found) == 0 || !isError(v) {
@@ -37,6 +40,38 @@ func (c *completions) returnedBy(t *ast.FuncType, body *ast.BlockStmt) []complet
 
 			if w := (&way{c, v, named}); !c.isJudgedLater(body, v) && w.returns(graph, n) {
 				all = append(all, found...)
+			}
+		}
+	})
+
+	return all
+}
+
+// deferred returns the completions whose errors a function that is deferred here sets named results to, if it asks IsDone about
+// none.
+func (c *completions) deferred(n ast.Node, named []types.Object) []completion {
+	var all []completion
+
+	d, ok := n.(*ast.DeferStmt)
+	if !ok {
+		return nil
+	}
+
+	f, ok := ast.Unparen(d.Call.Fun).(*ast.FuncLit)
+	if !ok || c.judgesAny(f.Body) {
+		return nil
+	}
+
+	inspectOwn(f.Body, func(n ast.Node) {
+		for name, value := range assigned(n) {
+			if !slices.Contains(named, c.pass.TypesInfo.ObjectOf(name)) {
+				continue
+			}
+
+			for _, e := range c.carried(value) {
+				if found, ok := c.completionOf(c.definitions.of(c.pass.TypesInfo, e)); ok {
+					all = append(all, found)
+				}
 			}
 		}
 	})

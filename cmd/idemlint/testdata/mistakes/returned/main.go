@@ -168,3 +168,32 @@ var handler = func(ctx context.Context, s *idemddb.Store) error {
 
 	return claim.Complete(ctx, nil) // want `the error of Claim.Complete is returned without a call of IsDone`
 }
+
+// A deferred function returns what it sets a named result to.
+func deferred(ctx context.Context, s *idemddb.Store, work func() error) (err error) {
+	claim, record, err := s.Claim(ctx, "p-1", nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	defer func() {
+		err = errors.Join(err, claim.Complete(ctx, nil)) // want `the error of Claim.Complete is returned without a call of IsDone`
+	}()
+
+	return work()
+}
+
+func deferredByVariable(ctx context.Context, s *idemddb.Store) (err error) {
+	claim, record, err := s.Claim(ctx, "p-1", nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	defer func() {
+		if failed := claim.Complete(ctx, nil); failed != nil { // want `the error of Claim.Complete is returned without a call of IsDone`
+			err = failed
+		}
+	}()
+
+	return nil
+}

@@ -109,3 +109,24 @@ var completes = []func(context.Context, *idemddb.Claim) error{
 	finish,
 	func(ctx context.Context, claim *idemddb.Claim) error { return claim.Complete(ctx, nil) },
 }
+
+// A deferred function that asks IsDone, and one whose error stays in it.
+func deferred(ctx context.Context, s *idemddb.Store) (err error) {
+	claim, record, err := s.Claim(ctx, "p-1", nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	defer func() {
+		if failed := claim.Complete(ctx, nil); !claim.IsDone(failed) {
+			err = failed
+		}
+	}()
+
+	defer func() {
+		failed := claim.Complete(ctx, nil)
+		slog.InfoContext(ctx, "completed", "error", failed)
+	}()
+
+	return nil
+}
