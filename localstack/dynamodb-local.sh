@@ -40,13 +40,12 @@ fetched() { [ "$(cat "$home/.recipe" 2>/dev/null)" = "$(recipe)" ]; }
 # One process fetches, the others wait: mkdir is atomic everywhere, flock is not everywhere.
 lock() {
   mkdir -p "$cache"
-  until mkdir "$home.lock" 2>/dev/null; do
+  until ln -s $$ "$home.lock" 2>/dev/null; do # a link that leads nowhere: it is made with the pid of its maker in it, or not at all
     local holder
     sleep 0.2
-    holder=$(cat "$home.lock/pid" 2>/dev/null || true)
-    kill -0 "${holder:-0}" 2>/dev/null || rm -rf "$home.lock" # it was killed
+    holder=$(readlink "$home.lock" || true)
+    [ -z "$holder" ] || kill -0 "$holder" 2>/dev/null || rm -rf "$home.lock" # it was killed
   done
-  echo $$ > "$home.lock/pid"
 }
 
 check() {

@@ -64,14 +64,13 @@ trap '[ -z "$locked" ] || rm -rf "$run.lock"' EXIT
 # One up or down at a time: mkdir is atomic everywhere, flock is not everywhere.
 lock() {
   mkdir -p "$cache/run" 2> /dev/null || die "$cache/run cannot be made. Set IDEMDDB_CACHE to a folder for what is fetched"
-  until mkdir "$run.lock" 2> /dev/null; do
+  until ln -s $$ "$run.lock" 2> /dev/null; do # a link that leads nowhere: it is made with the pid of its maker in it, or not at all
     local holder
     sleep 0.2
-    holder=$(cat "$run.lock/pid" 2> /dev/null || true)
-    kill -0 "${holder:-0}" 2> /dev/null || rm -rf "$run.lock" # it was killed
+    holder=$(readlink "$run.lock" || true)
+    [ -z "$holder" ] || kill -0 "$holder" 2> /dev/null || rm -rf "$run.lock" # it was killed
   done
   locked=yes
-  echo $$ > "$run.lock/pid"
 }
 
 # --- what this machine has
