@@ -72,8 +72,8 @@ func (e Enveloped) Key() (string, error) {
 
 // EnvelopeLimits bound what an envelope may unpack. Zero means the default of each field.
 type EnvelopeLimits struct {
-	// Bytes is the limit, in bytes, for all bodies together that are unpacked from one message of the queue, intermediate ones
-	// included. A larger one does not open. What is opened stays in memory until its message has ended. If it is negative, each
+	// Bytes is the limit, in bytes, for all bodies together that one envelope of a Chain, or the only one, unpacks from one message
+	// of the queue. A larger one does not open. What is opened stays in memory until its message has ended. If it is negative, each
 	// message fails with an error. Defaults to 10 MB.
 	Bytes int64
 

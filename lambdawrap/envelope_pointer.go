@@ -25,8 +25,9 @@ type GetObjectAPI interface {
 
 // S3Pointer returns an [EnvelopeFunc] for queues whose producers use the extended client libraries of SQS and SNS: a large body
 // is an object of S3, and the message is a pointer to it. Each delivery costs one GetObject for it. A body that is no pointer,
-// because it is small, passes as it is, without an ID. ID is the bucket and the key of the object; a producer that sends the body
-// again stores another object.
+// because it is small, passes as it is, without an ID. ID is the bucket and the key of the object, which the client library makes
+// anew for each message. A producer that chooses the object's key, by the message attribute S3Key, may choose one again for another
+// body, so such a message has no ID.
 //
 // An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. So are an object of more than EnvelopeLimits.Bytes and
 // a pointer that cannot be read. Every other failure may pass: the message comes back. Without s3:ListBucket on the bucket S3
@@ -60,7 +61,7 @@ func S3Pointer(api GetObjectAPI) EnvelopeFunc {
 			delete(attributes, name)
 		}
 
-		return []Enveloped{{Message: held(m, body, attributes), Name: pointerName, ID: p.Bucket + "/" + p.Key}}, nil
+		return []Enveloped{{Message: held(m, body, attributes), Name: pointerName, ID: p.idIn(m)}}, nil
 	}
 }
 
@@ -71,10 +72,22 @@ var (
 	sizeAttributes = []string{"ExtendedPayloadSize", "SQSLargePayloadSize"}
 )
 
-const pointerName = "S3Pointer"
+const (
+	pointerName  = "S3Pointer"
+	keyAttribute = "S3Key" // by which a producer chooses the key of the object
+)
 
 // pointer is where the body of a message is.
 type pointer struct{ Bucket, Key string }
+
+// idIn returns what names the body of a message; "" if another message may name another body by it.
+func (p *pointer) idIn(m events.SQSMessage) string {
+	if _, isChosen := m.MessageAttributes[keyAttribute]; isChosen {
+		return ""
+	}
+
+	return p.Bucket + "/" + p.Key
+}
 
 // pointerOf returns where the body of a message is; nil if the message itself has it.
 func pointerOf(m events.SQSMessage) (*pointer, error) {
