@@ -27,3 +27,15 @@ func TestAStoreHasTheDefaultsThatItsOptionsDocument(t *testing.T) {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
 }
+
+// Whoever makes a second Store from the options of a first one adds to them.
+func TestOptionsOfAStoreAreACopy(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": nil}})
+	s.Options().Senders["receipts"] = nil
+
+	if got := s.Options().Senders; len(got) != 1 {
+		t.Errorf("got %v, want the senders of New", got)
+	}
+}
