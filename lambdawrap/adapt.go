@@ -74,14 +74,7 @@ func decodeError(err error) error {
 		return errors.New("not JSON, it ends early")
 	}
 
-	switch text := err.Error(); {
-	case strings.HasPrefix(text, "json: cannot set embedded pointer"):
-		return errors.New("the type embeds a pointer to a struct that is not exported, which encoding/json cannot set; embed the struct itself, or export it")
-	case strings.HasPrefix(text, "json: invalid use of ,string"):
-		return errors.New("the value of a field with the option \",string\" in its tag must be a JSON string of such a value")
-	default:
-		return errors.New("the UnmarshalJSON or UnmarshalText of a type in it refuses it")
-	}
+	return errors.New("encoding/json cannot fill a type in it, as by its tag or its embedded pointer, or the UnmarshalJSON or UnmarshalText of one refuses it")
 }
 
 // KafkaJSON adapts a handler of values, as [JSON] does for SQS: a record's value, which must be one JSON value, is decoded as T.

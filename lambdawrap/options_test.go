@@ -254,9 +254,9 @@ func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
 	}
 
 	for body, want := range map[string]string{
-		`{"fee":1}`:                       "the type embeds a pointer to a struct that is not exported",
-		`{"tip":4111}`:                    `the option ",string" in its tag`,
-		`{"at":"secret"}`:                 "the UnmarshalJSON or UnmarshalText of a type in it refuses it",
+		`{"fee":1}`:                       "its embedded pointer",
+		`{"tip":4111}`:                    "by its tag",
+		`{"at":"secret"}`:                 "UnmarshalText of one refuses it",
 		`{"amount":1}`:                    "",
 		`{"amount":"4111"}`:               `field "amount" must be of type int64`,
 		`{"amount":1`:                     "it ends early",

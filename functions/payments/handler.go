@@ -28,25 +28,20 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 	env, errEnv := ledger.ReadEnv()
 	logger := lambdacontext.NewLogger()
 	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
-
-	accounts, errLedger := ledger.New(env.LedgerTable, &ledger.Options{Pause: env.Pause})
-	if err := cmp.Or(errEnv, errConfig, errLedger); err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
-	}
-
 	cfg.HTTPClient = idemddb.HTTPClient()
 	client := dynamodb.NewFromConfig(cfg)
 	queues := sqs.NewFromConfig(cfg)
+	accounts, errLedger := ledger.New(env.LedgerTable, &ledger.Options{Pause: env.Pause})
 	name, version := cmp.Or(lambdacontext.FunctionName, "payments"), cmp.Or(lambdacontext.FunctionVersion, "none")
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments",
 		map[string]string{"Function": name}, map[string]string{"Function": name, "Version": version})
 
-	store, err := idemddb.New(client, env.Table, "payments", &idemddb.Options{
+	store, errStore := idemddb.New(client, env.Table, "payments", &idemddb.Options{
 		Retention: retention, Observe: metrics.Observe,
 		Senders: map[string]idemddb.Sender{ledger.Captured: outbox.SQS(queues, env.CapturedQueue)},
 	})
-	if err != nil {
-		return nil, err
+	if err := cmp.Or(errEnv, errConfig, errLedger, errStore); err != nil {
+		return nil, err //nolint:wrapcheck // says where it comes from
 	}
 
 	idemddb.Warm(ctx, client)

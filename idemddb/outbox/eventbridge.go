@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -44,25 +45,34 @@ var errEventAttributes = fmt.Errorf("%w: an event has no message attributes; put
 //
 // The function needs events:PutEvents on the bus.
 //
-// EventBridge panics for a nil api, also for a nil pointer, and for an empty bus, source or detailType, as from an environment
-// variable that is not set.
+// An empty bus, source or detailType is an error for every message, and not a permanent one. EventBridge panics for a nil api,
+// also for a nil pointer.
 func EventBridge(api EventBridgeAPI, bus, source, detailType string) idemddb.Sender {
 	if panicerror.IsNil(api) {
 		panic("outbox: EventBridge: api: must not be nil")
 	}
 
-	mustBeSet("EventBridge: bus", bus)
-	mustBeSet("EventBridge: source", source)
-	mustBeSet("EventBridge: detailType", detailType)
-
 	b := &eventBus{api: api, bus: bus, source: source, detailType: detailType}
 
-	return &sender{maxBytes: maxEventBytes, size: b.size, request: b.request}
+	return &sender{invalid: b.check(), maxBytes: maxEventBytes, size: b.size, request: b.request}
 }
 
 type eventBus struct {
 	api                     EventBridgeAPI
 	bus, source, detailType string
+}
+
+func (b *eventBus) check() error {
+	switch {
+	case b.bus == "":
+		return errors.New(`bus: must not be empty; the account's default event bus has the name "default"`)
+	case b.source == "":
+		return errors.New("source: must not be empty")
+	case b.detailType == "":
+		return errors.New("detailType: must not be empty")
+	default:
+		return nil
+	}
 }
 
 func (b *eventBus) request(ctx context.Context, ms []idemddb.Message) ([]error, error) {

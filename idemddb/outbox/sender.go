@@ -22,13 +22,6 @@ type sender struct {
 	request func(context.Context, []idemddb.Message) ([]error, error)
 }
 
-// mustBeSet panics for an argument without a value: each message would wait for a version that has one.
-func mustBeSet(argument, value string) {
-	if value == "" {
-		panic("outbox: " + argument + ": must not be empty; is the function's environment variable for it set?")
-	}
-}
-
 // Send implements idemddb.Sender.
 func (s *sender) Send(ctx context.Context, target string, ms []idemddb.Message) []error {
 	all := sending{target, ms, make([]error, len(ms))}

@@ -45,13 +45,11 @@ const maxSNSBytes = 256 << 10
 // The function needs sns:Publish on the topic, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //
 // A topicARN that is not a topic's ARN is an error for every message, and not a permanent one. SNS panics for a nil api, also for
-// a nil pointer, and for an empty topicARN, as from an environment variable that is not set.
+// a nil pointer.
 func SNS(api SNSAPI, topicARN string) idemddb.Sender {
 	if panicerror.IsNil(api) {
 		panic("outbox: SNS: api: must not be nil")
 	}
-
-	mustBeSet("SNS: topicARN", topicARN)
 
 	t := &snsTopic{api: api, arn: topicARN, fifo: strings.HasSuffix(topicARN, ".fifo")}
 

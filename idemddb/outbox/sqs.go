@@ -38,13 +38,11 @@ const maxSQSBytes = 1 << 20
 // The function needs sqs:SendMessage on the queue, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //
 // A queueURL that is not a queue's URL is an error for every message, and not a permanent one. SQS panics for a nil api, also for
-// a nil pointer, and for an empty queueURL, as from an environment variable that is not set.
+// a nil pointer.
 func SQS(api SQSAPI, queueURL string) idemddb.Sender {
 	if panicerror.IsNil(api) {
 		panic("outbox: SQS: api: must not be nil")
 	}
-
-	mustBeSet("SQS: queueURL", queueURL)
 
 	q := &sqsQueue{api: api, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo")}
 

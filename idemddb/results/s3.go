@@ -45,15 +45,10 @@ type S3API interface {
 // An object that is gone (NoSuchKey) is idemddb.ErrResultOmitted. Every other error of a read, as a bucket that is missing, an
 // access that is denied or an object in an archive, is an error of the replay, because it can be mended.
 //
-// S3 panics for a nil api, also for a nil pointer, and for a bucket without a name, as from an environment variable that is not
-// set: every key would be completed without its result.
+// A bucket without a name is an error of every call. S3 panics for a nil api, also for a nil pointer.
 func S3(api S3API, bucket string) idemddb.Results {
 	if panicerror.IsNil(api) {
 		panic("results: S3: api: must not be nil")
-	}
-
-	if bucket == "" {
-		panic("results: S3: bucket: must not be empty; is the function's environment variable for it set?")
 	}
 
 	return &bucketOf{api, bucket}
@@ -64,8 +59,14 @@ type bucketOf struct {
 	name string
 }
 
+var errNoBucket = errors.New("results: S3: bucket: must not be empty")
+
 // Put implements idemddb.Results.
 func (b *bucketOf) Put(ctx context.Context, name string, result []byte) error {
+	if b.name == "" {
+		return errNoBucket
+	}
+
 	_, err := b.api.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.name, Key: &name, Body: bytes.NewReader(result), ContentLength: aws.Int64(int64(len(result))),
 		ContentType: aws.String("application/octet-stream"),
@@ -79,6 +80,10 @@ func (b *bucketOf) Put(ctx context.Context, name string, result []byte) error {
 
 // Get implements idemddb.Results.
 func (b *bucketOf) Get(ctx context.Context, name string) ([]byte, error) {
+	if b.name == "" {
+		return nil, errNoBucket
+	}
+
 	out, err := b.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &name})
 	if _, isGone := errors.AsType[*types.NoSuchKey](err); isGone {
 		return nil, fmt.Errorf("results: bucket %q: %w: %w", b.name, idemddb.ErrResultOmitted, err)
