@@ -26,8 +26,8 @@ type GetObjectAPI interface {
 // S3Pointer returns an [EnvelopeFunc] for queues whose producers use the extended client libraries of SQS and SNS: a large body
 // is an object of S3, and the message is a pointer to it. Each delivery costs one GetObject for it. A body that is no pointer,
 // because it is small, passes as it is, without an ID. ID is the bucket and the key of the object, which the client library makes
-// anew for each message. A producer that chooses the object's key, by the message attribute S3Key, may choose one again for another
-// body, so such a message has no ID.
+// anew for each message. A producer that chooses the object's key, by the message attribute S3Key, may choose one again for
+// another body, so such a message has no ID.
 //
 // An object that is gone (NoSuchKey) never comes back: that is [ErrNoKey]. So are an object of more than EnvelopeLimits.Bytes and
 // a pointer that cannot be read. Every other failure may pass: the message comes back. Without s3:ListBucket on the bucket S3

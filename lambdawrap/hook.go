@@ -61,8 +61,8 @@ func (v *invocation) callEnded(ctx context.Context, m *message, name Outcome) {
 	}
 }
 
-// hookContext returns the context of a user's hook, which ends at this time, or a lease from now if it is zero: without a deadline
-// a hook that hangs must not keep the program from its end.
+// hookContext returns the context of a user's hook, which ends at this time, or a lease from now if it is zero: without a
+// deadline a hook that hangs must not keep the program from its end.
 func (v *invocation) hookContext(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
 	if end.IsZero() {
 		end = time.Now().Add(v.store.Options().Lease)

@@ -31,8 +31,8 @@ type Options struct {
 	// DeadLetter takes a message that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good
 	// before or has its attempts used up, it came with another fingerprint than its key, or it has no key. If it returns nil, the
 	// message is done; else the message is reported failed. It is called at least once for each such message, with what is left of
-	// the invocation's time, or with one Lease of the Store if the context has no deadline. Defaults to nil: such messages are reported
-	// failed and reach the queue's own dead-letter queue by their receive count.
+	// the invocation's time, or with one Lease of the Store if the context has no deadline. Defaults to nil: such messages are
+	// reported failed and reach the queue's own dead-letter queue by their receive count.
 	DeadLetter func(context.Context, events.SQSMessage, error) error
 
 	// Envelope opens what stands around the message in a body: [SNS], [EventBridge], [S3], [S3Pointer], a [Chain] of them or one of
