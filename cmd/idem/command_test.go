@@ -424,6 +424,7 @@ func TestAClaimThatWasOnlyRenewedIsChangedAllTheSame(t *testing.T) {
 					n.t.Fatal(err)
 				}
 
+				n.clock.Advance(time.Second)
 				n.claim(taken, "req-2")
 			}}, change, taken, "--why", "its worker hangs")
 			n.expect(exitRefused, "changed meanwhile, look again", "it is held")
