@@ -254,8 +254,8 @@ func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
 	}
 
 	for body, want := range map[string]string{
-		`{"fee":1}`:                       "its embedded pointer",
-		`{"tip":4111}`:                    "by its tag",
+		`{"fee":1}`:                       "body is not a lambdawrap_test.payment",
+		`{"tip":4111}`:                    "body is not a lambdawrap_test.payment",
 		`{"at":"secret"}`:                 "UnmarshalText of one refuses it",
 		`{"amount":1}`:                    "",
 		`{"amount":"4111"}`:               `field "amount" must be of type int64`,
