@@ -217,10 +217,12 @@ func (c *batchCall) choose(ctx context.Context) {
 	chosen := false
 
 	defer func() {
+		if chosen {
+			return
+		}
+
 		for _, p := range c.pieces {
-			if !chosen {
-				c.spawn(func() { p.unused(c.contextOf(ctx, p.message), outcome{}) })
-			}
+			c.spawn(func() { p.unused(c.contextOf(ctx, p.message), outcome{}) })
 		}
 	}()
 

@@ -37,7 +37,7 @@ check_java() {
 recipe() { cat "$source/pom.xml" "$source/Loopback.java" | cksum; }
 fetched() { [ "$(cat "$home/.recipe" 2>/dev/null)" = "$(recipe)" ]; }
 
-# One process fetches, the others wait: mkdir is atomic everywhere, flock is not everywhere.
+# One process fetches, the others wait: making a link is atomic everywhere, flock is not everywhere.
 lock() {
   mkdir -p "$cache"
   until ln -s $$ "$home.lock" 2>/dev/null; do # a link that leads nowhere: it is made with the pid of its maker in it, or not at all

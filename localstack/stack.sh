@@ -61,7 +61,7 @@ trap 'interrupted 130' INT
 trap 'interrupted 143' TERM
 trap '[ -z "$locked" ] || rm -rf "$run.lock"' EXIT
 
-# One up or down at a time: mkdir is atomic everywhere, flock is not everywhere.
+# One up or down at a time: making a link is atomic everywhere, flock is not everywhere.
 lock() {
   mkdir -p "$cache/run" 2> /dev/null || die "$cache/run cannot be made. Set IDEMDDB_CACHE to a folder for what is fetched"
   until ln -s $$ "$run.lock" 2> /dev/null; do # a link that leads nowhere: it is made with the pid of its maker in it, or not at all
