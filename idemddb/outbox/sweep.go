@@ -32,15 +32,19 @@ type Report struct {
 	Incomplete bool
 }
 
-// sweepAfter is how old a completion must be before the sweep sends its messages: its own process sends them at once.
-const sweepAfter = time.Minute
+const (
+	// sweepAfter is how old a completion must be before the sweep sends its messages: its own process sends them at once.
+	sweepAfter = time.Minute
+
+	minSegments = 16 // of a scan; it has fewer than twice as many
+)
 
 // Sweep sends the messages of all records of the Store's namespace that are unsent for more than a minute. It is to be called
 // each minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an
 // index by a scan of the table. Two sweeps at a time do no harm.
 //
 // It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record,
-// and the requests of the senders. It ends with ctx; what it has not reached then is for the next one. The error joins those of
+// and the requests of the senders. A scan has 16 to 31 segments, each of at least one request, and reads the whole table. It ends with ctx; what it has not reached then is for the next one. The error joins those of
 // all records; the other records are done all the same. A nil api is an idemddb.ErrMisuse.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	if panicerror.IsNil(api) {
@@ -49,15 +53,11 @@ func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 
 	w := &sweep{store: s, api: api}
 
-	queries := unsent.Queries(s, sweepAfter)
-	if queries == nil {
-		w.scan(ctx)
-	}
+	reads := w.reads()
+	shuffle(reads)
 
-	shuffle(queries)
-
-	for _, query := range queries {
-		w.query(ctx, query)
+	for _, read := range reads {
+		w.eachPage(ctx, read)
 	}
 
 	return w.report, errors.Join(w.errs...)
@@ -78,9 +78,28 @@ type page struct {
 	next  item // empty: there is no more
 }
 
-func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
-	w.eachPage(ctx, func(from item) (page, error) {
-		in.ExclusiveStartKey = from
+// read reads the page behind a key; the first one behind none.
+type read func(ctx context.Context, behind item) (page, error)
+
+// reads returns what finds the records: the queries of the index, or scans of the segments of the table. The number of segments
+// changes with each sweep, because only what stands behind a message that hangs, in its own segment, has to wait for it.
+func (w *sweep) reads() (reads []read) {
+	if w.store.Options().UnsentIndex == "" {
+		for _, in := range unsent.Scans(w.store, sweepAfter, minSegments+rand.Int32N(minSegments)) { //nolint:gosec // no secret
+			reads = append(reads, w.scan(in))
+		}
+	}
+
+	for _, in := range unsent.Queries(w.store, sweepAfter) {
+		reads = append(reads, w.query(in))
+	}
+
+	return reads
+}
+
+func (w *sweep) query(in *dynamodb.QueryInput) read {
+	return func(ctx context.Context, behind item) (page, error) {
+		in.ExclusiveStartKey = behind
 
 		out, err := w.api.Query(ctx, in)
 		if err != nil {
@@ -88,14 +107,12 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 		}
 
 		return page{out.Items, out.LastEvaluatedKey}, nil
-	})
+	}
 }
 
-func (w *sweep) scan(ctx context.Context) {
-	in := unsent.Scan(w.store, sweepAfter)
-
-	w.eachPage(ctx, func(from item) (page, error) {
-		in.ExclusiveStartKey = from
+func (w *sweep) scan(in *dynamodb.ScanInput) read {
+	return func(ctx context.Context, behind item) (page, error) {
+		in.ExclusiveStartKey = behind
 
 		out, err := w.api.Scan(ctx, in)
 		if err != nil {
@@ -103,13 +120,13 @@ func (w *sweep) scan(ctx context.Context) {
 		}
 
 		return page{out.Items, out.LastEvaluatedKey}, nil
-	})
+	}
 }
 
 // eachPage reads one page after the other, until there is none or the time is over, and sends the messages of its records.
-func (w *sweep) eachPage(ctx context.Context, read func(from item) (page, error)) {
-	for from := item(nil); !w.isOver(ctx); {
-		p, err := read(from)
+func (w *sweep) eachPage(ctx context.Context, next read) {
+	for behind := item(nil); !w.isOver(ctx); {
+		p, err := next(ctx, behind)
 		if err != nil {
 			w.failed(err)
 
@@ -118,7 +135,7 @@ func (w *sweep) eachPage(ctx context.Context, read func(from item) (page, error)
 
 		w.sendAll(ctx, p.items)
 
-		if from = p.next; len(from) == 0 {
+		if behind = p.next; len(behind) == 0 {
 			return
 		}
 	}
@@ -133,7 +150,7 @@ func (w *sweep) sendAll(ctx context.Context, page []item) {
 	}
 }
 
-// shuffle changes the order of the queries, or of the records of a page. A target that hangs is not asked for a while, and that
+// shuffle changes the order of the queries or scans, or of the records of a page. A target that hangs is not asked for a while, and that
 // must not always keep the sweep from the same records.
 func shuffle[T any](all []T) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the order is no secret

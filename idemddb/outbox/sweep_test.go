@@ -80,7 +80,7 @@ func (a *account) Send(_ context.Context, _ string, ms []idemddb.Message) []erro
 	return answers
 }
 
-// seen is in place of the requests of a sweep. It counts queries and scans, has a query answer in small pages, and demands that a
+// seen is in place of the requests of a sweep. It counts queries and scans, has them answer in small pages, and demands that a
 // read is consistent.
 func (a *account) seen(ctx context.Context, in any, send around.Send) (any, error) {
 	switch sent := in.(type) {
@@ -92,6 +92,10 @@ func (a *account) seen(ctx context.Context, in any, send around.Send) (any, erro
 		in = &paged
 	case *dynamodb.ScanInput:
 		a.scans++
+
+		paged := *sent
+		paged.Limit = new(int32(3))
+		in = &paged
 	case *dynamodb.GetItemInput:
 		if !aws.ToBool(sent.ConsistentRead) {
 			a.Error("the read is not consistent")

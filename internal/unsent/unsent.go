@@ -45,17 +45,24 @@ func shards(n int) []string {
 	return names
 }
 
-// Scan returns the scan that finds the same records without an index. It reads the whole table.
-func Scan(s *idemddb.Store, age time.Duration) *dynamodb.ScanInput {
-	return &dynamodb.ScanInput{
-		TableName:                new(s.Table()),
-		FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + record.Due + " < :before"),
-		ExpressionAttributeNames: map[string]string{"#pk": s.Options().PartitionKey},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":ns":     record.Text(s.Namespace() + "#"),
-			":before": before(s, age),
-		},
+// Scans returns the scans that find the same records without an index: one for each of so many segments of the table. Together
+// they read the whole table.
+func Scans(s *idemddb.Store, age time.Duration, segments int32) (scans []*dynamodb.ScanInput) {
+	for segment := range segments {
+		scans = append(scans, &dynamodb.ScanInput{
+			TableName:                new(s.Table()),
+			Segment:                  new(segment),
+			TotalSegments:            new(segments),
+			FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + record.Due + " < :before"),
+			ExpressionAttributeNames: map[string]string{"#pk": s.Options().PartitionKey},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":ns":     record.Text(s.Namespace() + "#"),
+				":before": before(s, age),
+			},
+		})
 	}
+
+	return scans
 }
 
 func before(s *idemddb.Store, age time.Duration) types.AttributeValue {

@@ -345,6 +345,13 @@ var effectMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 	{
+		why:  "a message that hangs keeps back the rest of its segment in each sweep",
+		file: "idemddb/outbox/sweep.go",
+		old:  `minSegments+rand.Int32N(minSegments)`,
+		new:  `minSegments+rand.Int32N(1)`,
+		pkg:  "idemddb/outbox", run: "TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver/scan",
+	},
+	{
 		why:  "a message that hangs keeps back the same others in each sweep",
 		file: "idemddb/outbox/sweep.go",
 		old:  `shuffle(page)`,
