@@ -46,6 +46,9 @@ GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
 
+ACTIONLINT_VERSION := v1.7.12
+ACTIONLINT         := $(CACHE)/bin/actionlint-$(ACTIONLINT_VERSION)
+
 CYCLONEDX_VERSION := v1.10.0
 CYCLONEDX         := $(CACHE)/bin/cyclonedx-gomod-$(CYCLONEDX_VERSION)
 
@@ -145,7 +148,7 @@ aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $0
 	@SAM=$(PYTHON_TOOLS)/bin/sam $(PYTHON_TOOLS)/bin/python aws/accept.py $(if $(CLEAN),clean $(CLEAN),run)
 
 .PHONY: lint
-lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
+lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, go vet, golangci-lint, and actionlint for .github/workflows
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	@wide=$$(git ls-files '*.go' | grep -v testdata/ | xargs awk '$(WITHOUT_OUTPUTS)' | grep -E '^[^:]*:[0-9]+:\s*// \S.{127}') || true; \
 	  [ -z "$$wide" ] || { printf 'comments of more than 130 columns:\n%s\n' "$$wide"; exit 1; }
@@ -153,6 +156,7 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done
+	$(ACTIONLINT) .github/workflows/*.yml
 	go build -o bin/idemlint ./cmd/idemlint && for m in . $(MODULES); do (cd $$m && go vet -vettool=$(CURDIR)/bin/idemlint ./...) || exit 1; done
 
 .PHONY: tidy
@@ -241,7 +245,7 @@ template: $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Check template.yaml, samconf
 	  --skip-check CKV_AWS_27,CKV_AWS_115,CKV_AWS_116,CKV_AWS_117,CKV_AWS_119,CKV_AWS_173 # docs/getting-started.md has the reasons
 
 .PHONY: tools
-tools: $(GOLANGCI) $(BENCHSTAT) $(CYCLONEDX) $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
+tools: $(GOLANGCI) $(ACTIONLINT) $(BENCHSTAT) $(CYCLONEDX) $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
 	$(LOCAL) fetch
 
 $(GOLANGCI):
@@ -254,6 +258,11 @@ $(BENCHSTAT):
 	@mkdir -p $(CACHE)/bin/new
 	GOBIN=$(CACHE)/bin/new GOFLAGS= go install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
 	@mv $(CACHE)/bin/new/benchstat $@
+
+$(ACTIONLINT):
+	@mkdir -p $(CACHE)/bin/new
+	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+	@mv $(CACHE)/bin/new/actionlint $@
 
 $(CYCLONEDX):
 	@mkdir -p $(CACHE)/bin/new
