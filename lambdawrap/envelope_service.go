@@ -113,8 +113,9 @@ func EventBridge(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 
 // S3 is an [EnvelopeFunc] for queues that a bucket notifies: each of the notification's Records is a message, whose body is the
 // record, as events.S3EventRecord has it. A notification has no id, and S3 may send it twice; so ID is made of what happened, the
-// record's sequencer, the bucket and the object's key. Records without a sequencer, as those of tags and restores, have no ID.
-// The test event that S3 sends when the notification is set up (s3:TestEvent) holds nothing. Any other body is [ErrNoKey].
+// record's sequencer, the bucket and the object's key. Records of anything but an object that was created or removed have no ID:
+// two restores of one object, for example, may have one sequencer. The test event that S3 sends when the notification is set up
+// (s3:TestEvent) holds nothing. Any other body is [ErrNoKey].
 func S3(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	const name = "S3"
 
@@ -146,8 +147,8 @@ func S3(_ context.Context, m events.SQSMessage) ([]Enveloped, error) {
 	return opened, nil
 }
 
-// objectID returns what names one record of a notification of S3; "" if it has no sequencer. The object's key stands last,
-// because it alone may have a space.
+// objectID returns what names one record of a notification of S3; "" if it has no sequencer of its own. The object's key stands
+// last, because it alone may have a space.
 func objectID(record json.RawMessage) (string, error) {
 	var r events.S3EventRecord
 
@@ -158,7 +159,7 @@ func objectID(record json.RawMessage) (string, error) {
 		return "", errors.New("is none of S3, or has no eventName, bucket or key")
 	case strings.Contains(r.EventName+r.S3.Object.Sequencer+r.S3.Bucket.Name, " "):
 		return "", errors.New("has a space in its eventName, sequencer or bucket")
-	case r.S3.Object.Sequencer == "":
+	case r.S3.Object.Sequencer == "" || !isCreatedOrRemoved(r):
 		return "", nil
 	}
 

@@ -81,7 +81,7 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 	}
 
 	r := e.Records[0]
-	if !strings.HasPrefix(r.EventName, "ObjectCreated:") && !strings.HasPrefix(r.EventName, "ObjectRemoved:") {
+	if !isCreatedOrRemoved(r) {
 		return "", noKey("eventName is none of an object that was created or removed; write a key function for events like this one")
 	}
 
@@ -92,6 +92,12 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 
 	return listKey("is this an event of S3?", field{"eventName", r.EventName}, field{"bucket.name", r.S3.Bucket.Name},
 		field{"object.key", r.S3.Object.Key}, version)
+}
+
+// isCreatedOrRemoved reports whether an event of S3 is of an object that was created or removed. Only these have a sequencer of
+// their own, by the documentation of S3: each restore of an object, for example, has that of its creation.
+func isCreatedOrRemoved(r events.S3EventRecord) bool {
+	return strings.HasPrefix(r.EventName, "ObjectCreated:") || strings.HasPrefix(r.EventName, "ObjectRemoved:")
 }
 
 // RequestID is a key function for [Func]: the invocation's request id. It is for asynchronous invocations: Lambda tries one up to

@@ -47,9 +47,16 @@ var funcMutants = []mutant{
 	{
 		why:  "two changes of an object's tags have one key",
 		file: "lambdawrap/event_key.go",
-		old:  `if !strings.HasPrefix(r.EventName, "ObjectCreated:") && !strings.HasPrefix(r.EventName, "ObjectRemoved:") {`,
+		old:  `if !isCreatedOrRemoved(r) {`,
 		new:  `if len(r.EventName) == 0 {`,
 		pkg:  "lambdawrap", run: "TestKeysOfEvents",
+	},
+	{
+		why:  "two restores of an object have one key",
+		file: "lambdawrap/envelope_service.go",
+		old:  `case r.S3.Object.Sequencer == "" || !isCreatedOrRemoved(r):`,
+		new:  `case r.S3.Object.Sequencer == "":`,
+		pkg:  "lambdawrap", run: "TestASecondRestoreOfAnObjectIsNotTakenForTheFirst",
 	},
 	{
 		why:  "all objects of a bucket whose versions are suspended have the version null",
