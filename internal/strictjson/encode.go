@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
@@ -55,8 +53,8 @@ func encode(content, value, decoded any) (result []byte, err error) {
 		return nil, err //nolint:wrapcheck // by Marshal
 	}
 
-	isReplaced, isBroken := escapes(result)
-	if !utf8.Valid(result) || isBroken || isReplaced && !isText(reflect.ValueOf(value)) {
+	isExact, isReplaced := decodes(result)
+	if !isExact || isReplaced && !isText(reflect.ValueOf(value)) {
 		return nil, errText
 	}
 
@@ -91,47 +89,12 @@ func withoutContent(err error) error {
 	return err
 }
 
-const (
-	escape    = len(`\ufffd`)
-	character = utf8.RuneError
-)
+// decodes reports whether the text that JSON has is decoded as it stands, and whether it has the character U+FFFD, which the encoder
+// writes for text that is not UTF-8.
+func decodes(encoded []byte) (isExact, isReplaced bool) {
+	isReplaced, broken := escapes(encoded)
 
-// escapes reports whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has
-// half of a surrogate pair, for which the decoder gives that character.
-func escapes(text []byte) (isReplaced, isBroken bool) {
-	isReplaced = bytes.ContainsRune(text, character)
-
-	for at := bytes.IndexByte(text, '\\'); at >= 0; at = bytes.IndexByte(text, '\\') {
-		text = text[at:]
-
-		switch unit := escaped(text); {
-		case unit < 0:
-			text = text[len(`\n`):]
-		case !utf16.IsSurrogate(unit):
-			isReplaced = isReplaced || unit == character
-			text = text[escape:]
-		case utf16.DecodeRune(unit, escaped(text[escape:])) == character:
-			return isReplaced, true
-		default:
-			text = text[2*escape:]
-		}
-	}
-
-	return isReplaced, false
-}
-
-// escaped returns the code unit that text begins with as \uXXXX, or -1.
-func escaped(text []byte) rune {
-	if !bytes.HasPrefix(text, []byte(`\u`)) || len(text) < escape {
-		return -1
-	}
-
-	unit, err := strconv.ParseUint(string(text[len(`\u`):escape]), 16, 16)
-	if err != nil {
-		return -1
-	}
-
-	return rune(unit)
+	return utf8.Valid(encoded) && broken < 0, isReplaced || bytes.ContainsRune(encoded, character)
 }
 
 // isText reports whether all text of a value that was encoded is UTF-8. If a value encodes itself as JSON with U+FFFD, nobody
@@ -194,9 +157,9 @@ func isMarshaledText(v reflect.Value) (isText, marshals bool) {
 		return utf8.Valid(*m), true
 	case json.Marshaler:
 		text, err := m.MarshalJSON()
-		isReplaced, isBroken := escapes(text)
+		isExact, isReplaced := decodes(text)
 
-		return err == nil && utf8.Valid(text) && !isReplaced && !isBroken, true
+		return err == nil && isExact && !isReplaced, true
 	case encoding.TextMarshaler:
 		text, err := m.MarshalText()
 

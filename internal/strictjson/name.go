@@ -8,24 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// CheckNames returns an error if an object of the text, at any depth, has a name twice or two names that differ only in case:
-// encoding/json fills a field from a member whose name differs in case, and other readers understand a body with both spellings
-// differently. The text is valid JSON. The text of the error is a predicate, gives the bytes, counted from 1, and does not quote
-// the names.
-func CheckNames(text string) error {
-	w := walker{text: text}
-
-	return w.value(nil)
-}
-
-// walker reads the text of valid JSON. It recurses at most as deep as json.Valid permits: 10,000 levels.
+// walker compares the names in each object of valid JSON. It recurses at most as deep as json.Valid permits: 10,000 levels.
 type walker struct {
-	text  string
-	at    int
+	scanner
+
 	exact []byte  // the text without the names that no field has; nil while there are none
 	stack []place // the names of the objects around the place in the text, those of the innermost last
 }
 
+// value goes past a value of this shape. It returns an error if an object of it, at any depth, has a name twice or two names that
+// differ only in case: encoding/json fills a field from a member whose name differs in case, and other readers understand a body
+// with both spellings differently. The text of the error is a predicate, gives the bytes, counted from 1, and does not quote the
+// names.
 func (w *walker) value(s *Shape) error {
 	w.space()
 
@@ -37,9 +31,7 @@ func (w *walker) value(s *Shape) error {
 	case '"':
 		w.string()
 	default:
-		for w.at < len(w.text) && strings.IndexByte(" \t\r\n,]}", w.text[w.at]) < 0 {
-			w.at++
-		}
+		w.scalar()
 	}
 
 	return nil
@@ -51,9 +43,8 @@ func (w *walker) object(s *Shape) error {
 
 	for w.next('}') {
 		start := w.at
-		w.string()
 
-		name := unquote(w.text[start:w.at])
+		name := unquoted(w.string())
 		if err := names.add(name, w.at); err != nil {
 			return err
 		}
@@ -84,42 +75,6 @@ func (w *walker) array(s *Shape) error {
 	return nil
 }
 
-// next goes to the next member or element, past what stands before it, and reports whether there is one. If not, it goes past the
-// end.
-func (w *walker) next(end byte) bool {
-	w.space()
-
-	if w.text[w.at] != end {
-		w.at++ // the opening bracket or the comma
-		w.space()
-	}
-
-	if w.text[w.at] != end {
-		return true
-	}
-
-	w.at++
-
-	return false
-}
-
-func (w *walker) space() {
-	for w.at < len(w.text) && strings.IndexByte(" \t\r\n", w.text[w.at]) >= 0 {
-		w.at++
-	}
-}
-
-// string goes past a string.
-func (w *walker) string() {
-	for w.at++; w.text[w.at] != '"'; w.at++ {
-		if w.text[w.at] == '\\' {
-			w.at++
-		}
-	}
-
-	w.at++
-}
-
 // hide writes commas over a name. No field has such a name, because a comma ends the name in a tag, and all places in the text
 // stay.
 func (w *walker) hide(start, end int) {
@@ -130,16 +85,6 @@ func (w *walker) hide(start, end int) {
 	for i := start; i < end; i++ {
 		w.exact[i] = ','
 	}
-}
-
-// unquote returns the name that a JSON string stands for. Like encoding/json, it reads what is not UTF-8 as U+FFFD.
-func unquote(quoted string) string {
-	name := quoted[1 : len(quoted)-1]
-	if strings.IndexByte(name, '\\') < 0 && utf8.ValidString(name) {
-		return name
-	}
-
-	return decoded(quoted)
 }
 
 // names are those of one object.

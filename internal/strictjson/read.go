@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,7 +45,7 @@ func Text(text string) (content string, err error) {
 		return "", errors.New("is no string")
 	}
 
-	if i := loneSurrogate(text); i >= 0 {
+	if _, i := escapes(text); i >= 0 {
 		return "", errLoneSurrogate(text, i)
 	}
 
@@ -65,13 +64,14 @@ func check(text string) error {
 		return errSyntax(text)
 	}
 
-	if i := loneSurrogate(text); i >= 0 {
+	if _, i := escapes(text); i >= 0 {
 		return errLoneSurrogate(text, i)
 	}
 
 	// encoding/json takes the last of two strings, but merges two objects into a struct, and matches names without regard to case.
 	// The key could be that of one payment, and the handler's work that of another.
-	if err := CheckNames(text); err != nil {
+	w := walker{scanner: scanner{text: text}}
+	if err := w.value(nil); err != nil {
 		return err
 	}
 
@@ -105,43 +105,4 @@ func errSyntax(text string) error {
 	}
 
 	return errors.New(what)
-}
-
-// loneSurrogate returns the index of the first escape from \ud800 to \udfff that is not one of a pair, or -1. The text is valid
-// JSON.
-func loneSurrogate(text string) int {
-	for i := 0; ; {
-		next := strings.IndexByte(text[i:], '\\')
-		if next < 0 {
-			return -1
-		}
-
-		i += next
-
-		unit, ok := escapedUnit(text[i:])
-		switch {
-		case !ok:
-			i = min(i+len(`\n`), len(text))
-		case unit < 0xd800 || unit > 0xdfff:
-			i += len(`\u0000`)
-		default:
-			low, ok := escapedUnit(text[i+len(`\ud800`):])
-			if unit > 0xdbff || !ok || low < 0xdc00 || low > 0xdfff {
-				return i
-			}
-
-			i += len(`\ud800\udc00`)
-		}
-	}
-}
-
-// escapedUnit returns the UTF-16 unit of the \u escape with which text begins.
-func escapedUnit(text string) (unit uint64, ok bool) {
-	if len(text) < len(`\u0000`) || text[:2] != `\u` {
-		return 0, false
-	}
-
-	unit, err := strconv.ParseUint(text[2:6], 16, 16)
-
-	return unit, err == nil
 }

@@ -3,16 +3,62 @@ package strictjson
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // space is the white space of JSON.
 const space = " \t\r\n"
 
-// scanner goes through a text that check has accepted.
+// scanner goes through the text of valid JSON.
 type scanner struct {
 	text string
 	at   int
+}
+
+const (
+	escape    = len(`\ufffd`)
+	character = utf8.RuneError
+)
+
+// escapes reports whether an escape of JSON stands for U+FFFD. It also returns the index of the first one that is half of a
+// surrogate pair, for which the decoder gives that character, or -1.
+func escapes[T string | []byte](text T) (isReplaced bool, broken int) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+
+		switch unit := escaped(text[i:]); {
+		case unit < 0:
+			i++
+		case !utf16.IsSurrogate(unit):
+			isReplaced = isReplaced || unit == character
+			i += escape - 1
+		case utf16.DecodeRune(unit, escaped(text[i+escape:])) == character:
+			return isReplaced, i
+		default:
+			i += 2*escape - 1
+		}
+	}
+
+	return isReplaced, -1
+}
+
+// escaped returns the code unit that text begins with as \uXXXX, or -1.
+func escaped[T string | []byte](text T) rune {
+	if len(text) < escape || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+
+	unit, err := strconv.ParseUint(string(text[len(`\u`):escape]), 16, 16)
+	if err != nil {
+		return -1
+	}
+
+	return rune(unit)
 }
 
 // checkNumbers returns an error if a number of valid JSON has too large an exponent.
@@ -72,22 +118,21 @@ func element(array string, index int) (value string, found bool) {
 	return "", false
 }
 
-// unquoted returns the text for which a JSON string stands.
+// unquoted returns the text for which a JSON string stands. Like encoding/json, it reads what is not UTF-8 as U+FFFD.
 func unquoted(quoted string) string {
-	if strings.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
+	if text := quoted[1 : len(quoted)-1]; strings.IndexByte(text, '\\') < 0 && utf8.ValidString(text) {
+		return text
 	}
 
-	return decoded(quoted)
+	var decoded string
+
+	_ = json.Unmarshal([]byte(quoted), &decoded) // it is a valid string
+
+	return decoded
 }
 
-func decoded(quoted string) (text string) {
-	_ = json.Unmarshal([]byte(quoted), &text) // it is a valid string
-
-	return text
-}
-
-// next goes to the next member or element, past what stands before it, and reports whether there is one.
+// next goes to the next member or element, past what stands before it, and reports whether there is one. If not, it goes past the
+// end.
 func (s *scanner) next(end byte) bool {
 	s.space()
 
@@ -96,7 +141,13 @@ func (s *scanner) next(end byte) bool {
 		s.space()
 	}
 
-	return s.text[s.at] != end
+	if s.text[s.at] != end {
+		return true
+	}
+
+	s.at++
+
+	return false
 }
 
 func (s *scanner) space() {

@@ -21,13 +21,13 @@ func ShapeOf[T any]() *Shape { return shapes{}.of(reflect.TypeFor[*T]()) }
 
 // Exact returns a text in which encoding/json finds the members with the exact names of fields, and no others. The names of the
 // others are hidden, and the text has the same length. A text that is not one JSON value is returned as it is. The errors are
-// those of [CheckNames].
+// those of [Read].
 func (s *Shape) Exact(text string) (string, error) {
 	if !json.Valid([]byte(text)) {
 		return text, nil
 	}
 
-	w := walker{text: text}
+	w := walker{scanner: scanner{text: text}}
 	if err := w.value(s); err != nil {
 		return "", err
 	}

@@ -232,9 +232,9 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "a result with half of a surrogate pair is kept",
-		file: "internal/strictjson/encode.go",
-		old:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character:`,
-		new:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character && len(text) == 0:`,
+		file: "internal/strictjson/scan.go",
+		old:  `case utf16.DecodeRune(unit, escaped(text[i+escape:])) == character:`,
+		new:  `case utf16.DecodeRune(unit, escaped(text[i+escape:])) == character && len(text) == 0:`,
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
