@@ -153,12 +153,12 @@ func (t *Table) insertion(c *Claimant, s Stamp) types.BatchStatementRequest {
 	st := &t.formsOf(c).insert
 	stored := t.newRecord(c, s, firstFence(s))
 
-	parameters := make([]types.AttributeValue, len(st.Parameters))
-	for i, name := range st.Parameters {
+	parameters := make([]types.AttributeValue, len(st.parameters))
+	for i, name := range st.parameters {
 		parameters[i] = stored[name]
 	}
 
-	return types.BatchStatementRequest{Statement: &st.Text, Parameters: parameters}
+	return types.BatchStatementRequest{Statement: &st.text, Parameters: parameters}
 }
 
 // claimValues returns the values for the placeholders that the condition of a claim and all of its updates use.

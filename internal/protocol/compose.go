@@ -4,18 +4,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // claimForms are the composed expressions of the writes that claim a key. There are two sets of them, because a claim names a
 // fingerprint only if its caller gave one.
 type claimForms struct {
-	claim, setClaim string            // the condition and the update of a claim
-	again, setAgain string            // the same for a record that exists
-	setReject       string            // the update of a rejection
-	endCommit       string            // the end of the update of a commit, whose other parts depend on what is committed
-	insert          partiql.Statement // of a new record
+	claim, setClaim string    // the condition and the update of a claim
+	again, setAgain string    // the same for a record that exists
+	setReject       string    // the update of a rejection
+	endCommit       string    // the end of the update of a commit, whose other parts depend on what is committed
+	insert          statement // of a new record
 }
 
 // newClaimForms composes the forms of claims with or without a fingerprint.
@@ -43,7 +42,7 @@ func newClaimForms(c *Config, isNamed bool) claimForms {
 		setAgain:  updateAgain + setTrace + keepTraceAgain + end,
 		setReject: updateReject + setTrace + end,
 		endCommit: setTrace + claimEnd(c, setInput, append([]string{record.Error}, removed...)),
-		insert:    partiql.Insert(c.Table, inserted),
+		insert:    insertStatement(c.Table, inserted),
 	}
 }
 

@@ -111,11 +111,11 @@ func StatementOf(c Config, p Pair) (text string, placeholders []string) {
 	const returning = " RETURNING ALL OLD *"
 
 	st := NewTable(c).translate(form{p.Condition, p.Update})
-	if p.returns && !strings.HasSuffix(st.Text, returning) {
-		st.Text += returning
+	if p.returns && !strings.HasSuffix(st.text, returning) {
+		st.text += returning
 	}
 
-	return st.Text, st.Parameters
+	return st.text, st.parameters
 }
 
 // Insert is the statement of a new claim: its text, and the attributes of its parameters.
@@ -125,7 +125,7 @@ func Insert(c Config, fingerprint bool) (text string, attributes []string) {
 		st = NewTable(c).forms[1].insert
 	}
 
-	return st.Text, st.Parameters
+	return st.text, st.parameters
 }
 
 // IsShared reports whether the Table has the statement of a pair from the beginning.

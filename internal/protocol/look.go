@@ -13,7 +13,7 @@ import (
 // key has ended. Of any other record, and of none, a read proves nothing: it may be another one when the write arrives, so the
 // write is sent, and its condition decides.
 func (t *Table) Look(partition string) types.BatchStatementRequest {
-	return types.BatchStatementRequest{Statement: &t.look.Text, Parameters: parametersOf(t.look, partition, nil), ConsistentRead: new(true)}
+	return types.BatchStatementRequest{Statement: &t.look.text, Parameters: parametersOf(t.look, partition, nil), ConsistentRead: new(true)}
 }
 
 // HasEnded reports whether an item answers a claim or a commit for good: it is the record of its key, which was completed or

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
 )
 
 // Statement returns the write as one statement of a shared request.
@@ -16,17 +14,17 @@ func (t *Table) Statement(w Write) types.BatchStatementRequest {
 	}
 
 	return types.BatchStatementRequest{
-		Statement:                           &st.Text,
+		Statement:                           &st.text,
 		Parameters:                          parametersOf(st, w.partition, w.values),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
 // parametersOf returns the values of the placeholders of a statement, those of its key among them.
-func parametersOf(st partiql.Statement, partition string, values Item) []types.AttributeValue {
-	parameters := make([]types.AttributeValue, len(st.Parameters))
+func parametersOf(st statement, partition string, values Item) []types.AttributeValue {
+	parameters := make([]types.AttributeValue, len(st.parameters))
 
-	for i, name := range st.Parameters {
+	for i, name := range st.parameters {
 		switch name {
 		case placePartition:
 			parameters[i] = text(partition)
@@ -48,10 +46,10 @@ const (
 
 // translate translates a condition and an update, for a record that exists, into PartiQL. So there is one set of expressions, and
 // one argument for each.
-func (t *Table) translate(f form) partiql.Statement {
-	made := partiql.Update(t.Table, f.update, keyCondition(&t.Config)+" AND ("+f.condition+")", t.translated())
+func (t *Table) translate(f form) statement {
+	made := updateStatement(t.Table, f.update, keyCondition(&t.Config)+" AND ("+f.condition+")", t.translated())
 	if strings.HasPrefix(f.update, updateAgain) { // the new fencing token follows from the old one
-		made.Text += " RETURNING ALL OLD *"
+		made.text += " RETURNING ALL OLD *"
 	}
 
 	return made

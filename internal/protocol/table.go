@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -40,8 +39,8 @@ type Table struct {
 	Config
 
 	forms      [2]claimForms // without a fingerprint, and with one
-	statements map[form]partiql.Statement
-	look       partiql.Statement
+	statements map[form]statement
+	look       statement
 
 	// Names for the aliases in expressions, with that of the key and without. All requests share them, so no code may change them.
 	namesWithKey, nameOfExp map[string]string
@@ -50,11 +49,11 @@ type Table struct {
 // NewTable composes the expressions and statements of a Store once.
 func NewTable(c Config) *Table {
 	t := &Table{
-		Config: c, forms: [2]claimForms{newClaimForms(&c, false), newClaimForms(&c, true)}, statements: map[form]partiql.Statement{},
+		Config: c, forms: [2]claimForms{newClaimForms(&c, false), newClaimForms(&c, true)}, statements: map[form]statement{},
 		namesWithKey: map[string]string{namePK: c.PartitionKey, nameExp: c.TTLAttribute},
 		nameOfExp:    map[string]string{nameExp: c.TTLAttribute},
 	}
-	t.look = partiql.Select(c.Table, keyCondition(&c), t.translated())
+	t.look = selectStatement(c.Table, keyCondition(&c), t.translated())
 
 	if c.IsShared {
 		for _, f := range t.sharedForms() {

@@ -1,42 +1,42 @@
-// Package partiql translates the expressions of an UpdateItem into PartiQL, so that each condition and each update is written
-// once.
-package partiql
+package protocol
 
 import (
 	"slices"
 	"strings"
 )
 
-// Statement is a write or a read in PartiQL.
-type Statement struct {
-	Text       string
-	Parameters []string // what stands for the values of its parameters, in their order: placeholders, or attributes of an INSERT
+// statement is a write or a read in PartiQL. It is translated from the expressions of an UpdateItem, so that each condition and
+// each update is written once.
+type statement struct {
+	text       string
+	parameters []string // what stands for the values of its parameters, in their order: placeholders, or attributes of an INSERT
 }
 
-// Update returns the statement that updates an item if the condition is true. The condition also names the key of the item. names
-// are the expression attribute names. It knows the language of package idemddb's expressions, in which no update has a function.
-func Update(table, update, condition string, names map[string]string) Statement {
+// updateStatement returns the statement that updates an item if the condition is true. The condition also names the key of the
+// item. names are the expression attribute names. It knows the language of this package's expressions, in which no update has a
+// function.
+func updateStatement(table, update, condition string, names map[string]string) statement {
 	set, values := translate(update, names)
 	where, compared := translate(condition, names)
 
-	return Statement{"UPDATE " + quoted(table) + " " + set + " WHERE " + where, slices.Concat(values, compared)}
+	return statement{"UPDATE " + quoted(table) + " " + set + " WHERE " + where, slices.Concat(values, compared)}
 }
 
-// Insert returns the statement that creates an item with these attributes if no item has its key.
-func Insert(table string, attributes []string) Statement {
+// insertStatement returns the statement that creates an item with these attributes if no item has its key.
+func insertStatement(table string, attributes []string) statement {
 	texts := make([]string, len(attributes))
 	for i, name := range attributes {
 		texts[i] = "'" + strings.ReplaceAll(name, "'", "''") + "': ?"
 	}
 
-	return Statement{"INSERT INTO " + quoted(table) + " VALUE {" + strings.Join(texts, ", ") + "}", attributes}
+	return statement{"INSERT INTO " + quoted(table) + " VALUE {" + strings.Join(texts, ", ") + "}", attributes}
 }
 
-// Select returns the statement that reads the item of a key. The condition names it.
-func Select(table, condition string, names map[string]string) Statement {
+// selectStatement returns the statement that reads the item of a key. The condition names it.
+func selectStatement(table, condition string, names map[string]string) statement {
 	where, values := translate(condition, names)
 
-	return Statement{"SELECT * FROM " + quoted(table) + " WHERE " + where, values} //nolint:unqueryvet // DynamoDB reads items whole
+	return statement{"SELECT * FROM " + quoted(table) + " WHERE " + where, values} //nolint:unqueryvet // DynamoDB reads items whole
 }
 
 // translate goes through the words of an expression. The two languages differ in how they write values, names and lists, and in
