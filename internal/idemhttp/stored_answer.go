@@ -40,6 +40,10 @@ var keptHeaders = []string{"Location", "Etag", "Last-Modified", "Link", "Cache-C
 
 const maxKeptHeader = 8 << 10 // bytes
 
+// neededHeaders are kept also beside others that are too large: without them a client cannot read the body of a replay, or find
+// what was made.
+var neededHeaders = []string{"Location", contentType, "Content-Encoding"}
+
 // keptHeader returns the headers that a replay has. One that the handler left as it was before belongs to the first exchange
 // alone: the encoding of a compressor outside of the handler would be that of another client. A Content-Type without a value, by
 // which a handler keeps net/http from guessing one, is kept as an empty one.
@@ -69,7 +73,7 @@ func keptHeader(all, before http.Header) http.Header {
 	}
 
 	if size > maxKeptHeader {
-		maps.DeleteFunc(kept, func(name string, _ []string) bool { return name != "Location" })
+		maps.DeleteFunc(kept, func(name string, _ []string) bool { return !slices.Contains(neededHeaders, name) })
 	}
 
 	return kept
