@@ -27,7 +27,7 @@ WAITING := ./internal/checks/histories ./cmd/idem
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
 # and without DynamoDB Local, which runs the same code of ours. make test runs those of idemddb, of lambdawrap and of what they stand on, and
 # make race those of the other packages, whose dependencies take minutes to compile.
-RACED      := ./internal/contract ./lambdawrap ./idemddb ./idemddb/idemddbtest ./idemddb/operate ./internal/engine ./internal/delivery ./internal/lru
+RACED      := ./internal/contract ./lambdawrap ./idemddb ./idemddb/idemddbtest ./idemddb/operate ./internal/engine ./internal/delivery
 ALSO_RACED := ./internal/checks/histories ./internal/checks/audited ./idemddb/audit ./idemddb/outbox ./idemddb/results ./functions/payments/... \
   ./functions/relay ./idemotel ./localstack/demo ./bench/hot ./bench/loopback ./bench/handwritten
 

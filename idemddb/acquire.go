@@ -138,12 +138,11 @@ func (a *acquisition) cached() bool {
 		return false
 	}
 
-	now := a.store.opts.Now().Unix()
-
-	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })
+	rec := a.store.cache.get(a.Partition, a.store.opts.Now().Unix())
 
 	switch {
-	case !ok:
+	case rec == nil:
+		return false
 	case !rec.Matches(a.Fingerprint):
 		a.err = a.mismatch(rec)
 	default:
@@ -151,7 +150,7 @@ func (a *acquisition) cached() bool {
 		a.record.Result = bytes.Clone(a.record.Result)
 	}
 
-	return ok
+	return true
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
@@ -289,7 +288,7 @@ func (a *acquisition) answerWith(rec *record.Stored) {
 	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {
-		a.store.cacheRecord(a.Partition, rec)
+		a.store.cache.add(a.Partition, rec)
 	}
 }
 

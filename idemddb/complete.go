@@ -162,7 +162,7 @@ func (w *completing) matches(ctx context.Context, f *protocol.Fenced) bool {
 // cacheRecord keeps a copy in memory of what a completion of the claim has left in the record.
 func (c *Claim) cacheRecord(done *record.Stored) {
 	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.held.Fence), c.held.Attempt, c.trace, new(c.fingerprint)
-	c.store.cacheRecord(c.held.Partition, done)
+	c.store.cache.add(c.held.Partition, done)
 }
 
 // doneBy reports whether err, which the work returned, is nothing but the answer to its own completion, perhaps with a text

@@ -19,7 +19,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/lru"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -67,7 +66,7 @@ type Store struct {
 	records   *protocol.Table
 	sealer    *sealer
 	results   keeper
-	cache     *lru.Cache[*record.Stored] // completed records
+	cache     *cache
 
 	lines   lines          // the calls that wait for keys
 	engine  *engine.Engine // sends the writes of the records
@@ -120,7 +119,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		namespace: namespace,
 		opts:      o,
 		records:   protocol.NewTable(o.config(table, namespace)),
-		cache:     lru.New[*record.Stored](o.Cache),
+		cache:     newCache(o.Cache),
 		disabled:  disabled,
 		sealer:    &sealer{o.Codec, namespace, disabled},
 	}

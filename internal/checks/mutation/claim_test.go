@@ -329,9 +329,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a cached record answers after the end of its retention",
-		file: "idemddb/acquire.go",
-		old:  `cmp.Or(rec.Ends, rec.Expires) > now`,
-		new:  `cmp.Or(rec.Ends, rec.Expires) > now-60`,
+		file: "idemddb/cache.go",
+		old:  `cmp.Or(rec.Ends, rec.Expires) <= now`,
+		new:  `cmp.Or(rec.Ends, rec.Expires) <= now-60`,
 		pkg:  "idemddb", run: "TestACachedRecordEndsWithItsRetention",
 	},
 	{

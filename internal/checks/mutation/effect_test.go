@@ -378,13 +378,13 @@ var effectMutants = []mutant{
 		old: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {
-		a.store.cacheRecord(a.Partition, rec)
+		a.store.cache.add(a.Partition, rec)
 	}`,
 		new: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	}
 
-	a.store.cacheRecord(a.Partition, rec)`,
+	a.store.cache.add(a.Partition, rec)`,
 		pkg: "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
 	},
 	{

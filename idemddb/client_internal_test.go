@@ -1,4 +1,4 @@
-package httpclient // the test looks at the transport
+package idemddb // the test looks at the transport
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	var writes atomic.Int64
 
-	client := New().(inMemory)
+	client := HTTPClient().(inMemory)
 	client.client = client.client.WithTransportOptions(func(tr *http.Transport) {
 		tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -87,7 +87,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 func TestTheTransportKeepsItsConnectionsAndBoundsItsHandshakes(t *testing.T) {
 	t.Parallel()
 
-	transport := New().(inMemory).client.GetTransport()
+	transport := HTTPClient().(inMemory).client.GetTransport()
 	if transport.MaxIdleConns != 0 || transport.MaxIdleConnsPerHost != idleConnections || transport.TLSHandshakeTimeout != planner.MaxTry {
 		t.Errorf("got %d idle connections, %d for each host, and %v for a handshake; want 0 (no limit), %d and %v",
 			transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.TLSHandshakeTimeout, idleConnections, planner.MaxTry)
@@ -123,7 +123,7 @@ func TestTheEnvironmentsCertificatesAreUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			response, err := New().Do(r)
+			response, err := HTTPClient().Do(r)
 			if response != nil {
 				_ = response.Body.Close()
 			}
