@@ -39,9 +39,7 @@ import (
 // not the one of the record is ErrCorrupt. After any other error the key may be claimed, without a worker, until the lease ends.
 // A request without an answer is sent again until Options.ClaimPatience or ctx ends.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	if s == nil {
-		panic(nilStore)
-	}
+	s.mustExist()
 
 	caller := s.engine.Caller(ctx)
 	caller.Group.Arrive()

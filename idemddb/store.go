@@ -165,12 +165,13 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 }
 
 func (s *Store) mustExist() {
-	if s == nil {
-		panic(nilStore)
+	switch {
+	case s == nil:
+		panic("idemddb: nil Store: check the error of New")
+	case s.engine == nil:
+		panic("idemddb: empty Store: only New makes one that works")
 	}
 }
-
-const nilStore = "idemddb: nil Store: check the error of New"
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
