@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -71,10 +72,13 @@ func Kinesis(
 // KinesisRecordID returns a key of the stream's ARN and the record's eventID, which holds its shard and its sequence number. It
 // is the default of [Kinesis].
 //
-// The key is the same for every delivery of one record. A producer that sends the same content again, as the SDK does after an
-// answer that was lost, makes another record with another key. Work that must not be repeated then needs a key from its content.
-// Two functions that read one stream need Stores with different namespaces, as all functions with different work do. The error is
-// [ErrNoKey] if the ARN or the eventID is empty.
+// The key is the same for every delivery of one record, also by a consumer with enhanced fan-out: the name of the consumer, which
+// has another ARN whenever it is registered anew, is no part of it. A producer that sends the same content again, as the SDK does
+// after an answer that was lost, makes another record with another key. Work that must not be repeated then needs a key from its
+// content. Two functions that read one stream need Stores with different namespaces, as all functions with different work do. The
+// error is [ErrNoKey] if the ARN or the eventID is empty.
 func KinesisRecordID(_ context.Context, r events.KinesisEventRecord) (string, error) {
-	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
+	stream, _, _ := strings.Cut(r.EventSourceArn, "/consumer/") // the name of a stream has no slash
+
+	return listKey("is this a record of Kinesis?", field{"eventSourceARN", stream}, field{"eventID", r.EventID})
 }
