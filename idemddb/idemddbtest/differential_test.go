@@ -245,6 +245,10 @@ func ask(c *dynamodb.Client, in any) (a answer) {
 		if err = e; err == nil {
 			a.Item = normal(out.Item)
 		}
+	case *dynamodb.QueryInput:
+		_, err = c.Query(ctx, in)
+	case *dynamodb.ScanInput:
+		_, err = c.Scan(ctx, in)
 	case *dynamodb.BatchExecuteStatementInput:
 		out, e := c.BatchExecuteStatement(ctx, in)
 		if err = e; err == nil {

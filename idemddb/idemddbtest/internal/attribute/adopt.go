@@ -10,14 +10,17 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
-const maxDepth = 32
+const (
+	maxDepth = 32
+	maxName  = 65535 // bytes
+)
 
 // Adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
 func Adopt(in Item) (Item, error) {
 	out := make(Item, len(in)+4) // an update may add some attributes
 	for name, v := range in {
-		if name == "" {
-			return nil, exception.Validation("Empty attribute name")
+		if err := checkName(name); err != nil {
+			return nil, err
 		}
 
 		c, err := adoptNested(v, 1)
@@ -29,6 +32,17 @@ func Adopt(in Item) (Item, error) {
 	}
 
 	return out, nil
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return exception.Validation("Empty attribute name")
+	case len(name) > maxName:
+		return exception.Validation("Attribute name is too large, must be less than 65536 bytes")
+	}
+
+	return nil
 }
 
 // AdoptValue does for one value what Adopt does for attributes.
@@ -80,8 +94,8 @@ func adoptList(v *types.AttributeValueMemberL, depth int) (types.AttributeValue,
 func adoptMap(v *types.AttributeValueMemberM, depth int) (types.AttributeValue, error) {
 	out := make(Item, len(v.Value))
 	for name, e := range v.Value {
-		if name == "" {
-			return nil, exception.Validation("Empty attribute name")
+		if err := checkName(name); err != nil {
+			return nil, err
 		}
 
 		c, err := adoptNested(e, depth+1)

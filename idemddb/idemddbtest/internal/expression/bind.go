@@ -12,8 +12,9 @@ import (
 
 // Binding holds the names and values of a request for its expressions. The values are adopted.
 type Binding struct {
-	Names  map[string]string
-	Values attribute.Item
+	Names     map[string]string
+	Values    attribute.Item
+	Documents []string // the attributes in which the expressions read, as in a of a.b
 }
 
 // Bind checks that the expressions use all names and values of the request, and no others.
@@ -27,14 +28,14 @@ func Bind(names map[string]string, values attribute.Item, expressions ...Parsed)
 		return nil, err
 	}
 
-	used := 0
+	b, used := &Binding{Names: names, Values: adopted}, 0
 
 	for i, e := range expressions {
 		if e.err != nil {
 			return nil, e.err
 		}
 
-		for name := range e.uses {
+		for name := range e.uses.placeholders {
 			if !defined(name, names, adopted) {
 				return nil, exception.Validation("An expression attribute name or value used in expression is not defined: %s", name)
 			}
@@ -43,13 +44,17 @@ func Bind(names map[string]string, values attribute.Item, expressions ...Parsed)
 				used++
 			}
 		}
+
+		for _, s := range e.uses.documents {
+			b.Documents = append(b.Documents, Path{s}.Resolved(names)[0].Name)
+		}
 	}
 
 	if used != len(names)+len(values) {
 		return nil, exception.Validation("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
 	}
 
-	return &Binding{Names: names, Values: adopted}, nil
+	return b, nil
 }
 
 // checkKeys checks the names of placeholders. A nil map is absent; a map that is present may not be empty.
@@ -78,8 +83,10 @@ func checkKeys(names map[string]string, values attribute.Item, expressions bool)
 	return nil
 }
 
+const maxPlaceholder = 255
+
 func placeholder(s string, prefix byte) bool {
-	return len(s) > 1 && s[0] == prefix && wordLength(s) == len(s)
+	return len(s) > 1 && len(s) <= maxPlaceholder && s[0] == prefix && wordLength(s) == len(s)
 }
 
 func defined(name string, names map[string]string, values attribute.Item) bool {
@@ -95,7 +102,7 @@ func defined(name string, names map[string]string, values attribute.Item) bool {
 
 func contained(name string, expressions []Parsed) bool {
 	return slices.ContainsFunc(expressions, func(e Parsed) bool {
-		_, ok := e.uses[name]
+		_, ok := e.uses.placeholders[name]
 
 		return ok
 	})

@@ -4,7 +4,7 @@ package expression
 type Parsed struct {
 	Condition *Node
 	Update    *Update
-	uses      map[string]struct{}
+	uses      uses
 	err       error
 }
 

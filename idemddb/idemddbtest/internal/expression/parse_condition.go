@@ -8,27 +8,27 @@ const (
 	maxListed    = 100 // operands of an IN
 )
 
-func parseCondition(s string) (*Node, map[string]struct{}, error) {
+func parseCondition(s string) (*Node, uses, error) {
 	p, err := newParser(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, uses{}, err
 	}
 
 	e, err := p.or()
 	if err != nil {
-		return nil, nil, err
+		return nil, uses{}, err
 	}
 
 	if p.peek().kind != endToken {
-		return nil, nil, p.unexpected()
+		return nil, uses{}, p.unexpected()
 	}
 
 	if e.operand() {
-		return nil, nil, syntaxError("")
+		return nil, uses{}, syntaxError("")
 	}
 
 	if n := e.operators(); n > maxOperators {
-		return nil, nil, exception.Validation("The expression contains too many operators; operator count: %d", n)
+		return nil, uses{}, exception.Validation("The expression contains too many operators; operator count: %d", n)
 	}
 
 	return e, p.uses, nil

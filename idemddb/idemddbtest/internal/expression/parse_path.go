@@ -6,16 +6,21 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
 )
 
+const maxSteps = 32 // of a path
+
 // leaf parses a :value or a path.
 func (p *parser) leaf() (*Node, error) {
 	if t := p.peek(); t.kind == valueToken {
 		p.next()
-		p.uses[t.text] = struct{}{}
+		p.uses.placeholders[t.text] = struct{}{}
 
 		return &Node{Kind: ValueNode, Op: t.text}, nil
 	}
 
 	path, err := p.path()
+	if len(path) > 1 {
+		p.uses.documents = append(p.uses.documents, path[0])
+	}
 
 	return &Node{Kind: PathNode, Path: path}, err
 }
@@ -44,6 +49,10 @@ func (p *parser) path() (Path, error) {
 			return nil, err
 		}
 
+		if len(out) == maxSteps {
+			return nil, exception.Validation("The document path has too many nesting levels; nesting levels: %d", len(out)+1)
+		}
+
 		out = append(out, s)
 	}
 }
@@ -52,7 +61,7 @@ func (p *parser) name() (Step, error) {
 	t := p.peek()
 	switch {
 	case t.kind == aliasToken:
-		p.uses[t.text] = struct{}{}
+		p.uses.placeholders[t.text] = struct{}{}
 	case t.kind != wordToken:
 		return Step{}, p.unexpected()
 	case reserved(t.text):

@@ -19,10 +19,10 @@ type assignment struct {
 	value *Node
 }
 
-func parseUpdate(s string) (*Update, map[string]struct{}, error) {
+func parseUpdate(s string) (*Update, uses, error) {
 	p, err := newParser(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, uses{}, err
 	}
 
 	u := &Update{}
@@ -33,11 +33,11 @@ func parseUpdate(s string) (*Update, map[string]struct{}, error) {
 
 		section := p.section(clause, u)
 		if section == nil {
-			return nil, nil, p.unexpected()
+			return nil, uses{}, p.unexpected()
 		}
 
 		if seen[clause] {
-			return nil, nil, exception.Validation("The %q section can only be used once in an update expression", clause)
+			return nil, uses{}, exception.Validation("The %q section can only be used once in an update expression", clause)
 		}
 
 		seen[clause] = true
@@ -45,7 +45,7 @@ func parseUpdate(s string) (*Update, map[string]struct{}, error) {
 		p.next()
 
 		if err := p.commaSeparated(section); err != nil {
-			return nil, nil, err
+			return nil, uses{}, err
 		}
 	}
 

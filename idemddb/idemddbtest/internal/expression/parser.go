@@ -9,8 +9,14 @@ import (
 // parser parses expressions and collects the names and values that they use.
 type parser struct {
 	tokens []token
-	uses   map[string]struct{}
+	uses   uses
 	group  struct{ from, to int } // the last group that was closed, as the numbers of tokens left before and after it
+}
+
+// uses are the placeholders of an expression, and the attributes in which it reads, as in a of a.b.
+type uses struct {
+	placeholders map[string]struct{}
+	documents    []Step
 }
 
 const maxExpression = 4096
@@ -26,7 +32,7 @@ func newParser(s string) (*parser, error) {
 
 	tokens, err := lex(s)
 
-	return &parser{tokens: tokens, uses: map[string]struct{}{}}, err
+	return &parser{tokens: tokens, uses: uses{placeholders: map[string]struct{}{}}}, err
 }
 
 // arguments parses a list in parentheses.

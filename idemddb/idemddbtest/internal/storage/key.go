@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,11 +169,15 @@ func TableName(s *string) string {
 		return ""
 	}
 
-	return (*s)[strings.LastIndexByte(*s, '/')+1:]
+	if strings.HasPrefix(*s, "arn:") {
+		return (*s)[strings.LastIndexByte(*s, '/')+1:]
+	}
+
+	return *s
 }
 
-func validName(name string) bool { return len(name) >= 3 && len(name) <= 255 }
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`).MatchString
 
 func errName() error {
-	return exception.Validation("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
+	return exception.Validation("Invalid table/index name. Table/index names must be between 3 and 255 characters long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'")
 }

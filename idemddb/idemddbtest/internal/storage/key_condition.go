@@ -75,6 +75,8 @@ func (s Source) keyOperand(b *expression.Binding, e *expression.Node) (k keyAttr
 			return k, exception.Validation(
 				"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name,
 			)
+		case len(keyText(v)) > k.max:
+			return k, exception.Validation("One or more parameter values were invalid: Size of key %s has exceeded the limit of %d bytes", k.name, k.max)
 		}
 	}
 

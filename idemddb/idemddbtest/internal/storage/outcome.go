@@ -123,7 +123,15 @@ func (w *Write) updated(before attribute.Item) (attribute.Item, error) {
 		return before, nil
 	}
 
-	return w.bound.Apply(w.parsed.update.Update, before)
+	after, err := w.bound.Apply(w.parsed.update.Update, before)
+
+	for _, p := range w.Paths { // what is set inside of a document may make it too deep
+		if v, ok := after[p[0].Name]; ok && len(p) > 1 && err == nil {
+			_, err = attribute.AdoptValue(v)
+		}
+	}
+
+	return after, err
 }
 
 // Attributes returns what the answer carries of the item; nil if that is nothing.

@@ -23,6 +23,10 @@ func (s Source) QueryPage(in *dynamodb.QueryInput, c expression.Cache) (*Page, e
 		return nil, err
 	}
 
+	if err := s.Table.checkDocuments(r.Binding); err != nil {
+		return nil, err
+	}
+
 	if err := s.checkKeyCondition(r.Binding, r.Condition); err != nil {
 		return nil, err
 	}

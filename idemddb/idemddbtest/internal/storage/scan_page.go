@@ -23,6 +23,10 @@ func (s Source) ScanPage(in *dynamodb.ScanInput, c expression.Cache) (*Page, err
 		return nil, err
 	}
 
+	if err := s.Table.checkDocuments(expressions.Binding); err != nil {
+		return nil, err
+	}
+
 	segment, err := s.segment(in.Segment, in.TotalSegments)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/attribute"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/exception"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest/internal/expression"
 )
 
 // Table is a schema and the items, by the ids of their keys.
@@ -133,5 +134,16 @@ func (t *Table) HoldIndexes() {
 
 // ReleaseIndexes lets the indexes show the items again.
 func (t *Table) ReleaseIndexes() { t.indexed = nil }
+
+// checkDocuments refuses expressions that read in a key attribute of the table or of an index, because that is never a document.
+func (t *Table) checkDocuments(b *expression.Binding) error {
+	for _, name := range b.Documents {
+		if t.Key.Has(name) || slices.ContainsFunc(t.indexes, func(ix *index) bool { return ix.key.Has(name) }) {
+			return exception.Validation("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: %s", name)
+		}
+	}
+
+	return nil
+}
 
 func (t *Table) arn() string { return "arn:aws:dynamodb:us-east-1:000000000000:table/" + t.Name }

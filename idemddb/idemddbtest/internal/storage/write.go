@@ -140,6 +140,10 @@ func (w *Write) bindExpressions(c expression.Cache) (err error) {
 		return err
 	}
 
+	if err := w.Table.checkDocuments(w.bound); err != nil {
+		return err
+	}
+
 	if w.Condition != nil {
 		if err := w.bound.Check(w.parsed.condition.Condition); err != nil {
 			return err
