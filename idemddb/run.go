@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/idemddb/go-idemddb/internal/durable"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
@@ -90,7 +90,7 @@ type task[T any] struct {
 // perform does the work, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the
 // answer: another run of the work has completed the key.
 func (t *task[T]) perform(ctx context.Context) (value T, rec *Record, err error) {
-	if _, isDurable := durable.Execution(ctx); isDurable {
+	if _, isDurable := engine.DurableExecution(ctx); isDurable {
 		return value, nil, keyError("run", t.key, errDurable)
 	}
 

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/idemddb/go-idemddb/internal/durable"
 )
 
 // EventFunc is the wrapped function of [Func]. lambda.Start takes it, as it takes any function. It is a lambda.Handler, too,
@@ -30,7 +28,7 @@ func (f EventFunc[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte,
 	switch {
 	case isOfPipe(payload):
 		return nil, errArray
-	case durable.IsInvocation(payload):
+	case isDurable(payload):
 		return nil, errDurable
 	}
 
@@ -63,4 +61,15 @@ func isOfPipe(payload []byte) bool {
 	}
 
 	return isArray(payload) && json.Unmarshal(payload, &records) == nil && len(records) > 0 && records[0].EventSource != ""
+}
+
+// isDurable reports whether a payload is what Lambda sends to a durable function: the state of an execution around the event.
+func isDurable(payload []byte) bool {
+	var state struct {
+		DurableExecutionArn string `json:"DurableExecutionArn"`
+		CheckpointToken     string `json:"CheckpointToken"`
+	}
+
+	return bytes.Contains(payload, []byte("DurableExecutionArn")) && json.Unmarshal(payload, &state) == nil &&
+		state.DurableExecutionArn != "" && state.CheckpointToken != ""
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
-	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
@@ -120,7 +119,7 @@ func RequestID[In any](ctx context.Context, _ In) (string, error) {
 //
 // The error is [ErrNoKey] if the context is that of no durable handler, or if the name is empty.
 func DurableKey(ctx context.Context, step string) (string, error) {
-	arn, _ := durable.Execution(ctx)
+	arn, _ := engine.DurableExecution(ctx)
 
 	return listKey("is this the handler of a durable function, and has the step a name?",
 		field{"the execution's ARN", arn}, field{"the step's name", step})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
@@ -117,7 +116,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	defer func() { countMessage(ctx, r.outcomeOf(err), err != nil) }()
 
 	var wrongEvent error
-	if _, isDurable := durable.Execution(ctx); isDurable {
+	if _, isDurable := engine.DurableExecution(ctx); isDurable {
 		wrongEvent = errDurable
 	}
 

@@ -90,6 +90,22 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
+// DurableExecution returns the ARN of the durable execution whose handler has this context. A durable function of Lambda is
+// replayed by design: its handler runs again from the beginning with each invocation, and its steps answer from their
+// checkpoints. The context of a step is none of these, because a step runs code that is not replayed; neither is one that was
+// derived from the handler's.
+func DurableExecution(ctx context.Context) (arn string, isDurable bool) {
+	d, isDurable := ctx.(interface { // as the contexts of AWS' SDK for durable executions
+		ExecutionArn() string
+		IsReplaying() bool
+	})
+	if !isDurable {
+		return "", false
+	}
+
+	return d.ExecutionArn(), true
+}
+
 // SettlePause is the longest pause between the tries of a write that settles finished work: each pause is a window for a crash.
 const SettlePause = 200 * time.Millisecond
 
