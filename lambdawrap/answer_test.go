@@ -17,7 +17,6 @@ import (
 )
 
 func TestWhatAllDoneAnswersToLambda(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		function := wrap(succeed)
 
@@ -36,7 +35,6 @@ func TestWhatAllDoneAnswersToLambda(t *testing.T) {
 }
 
 func TestAnInvocationWhoseContextHasEndedAnswersThatNothingIsDone(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		ctx, cancel := context.WithCancel(h.Context())
 		cancel()
@@ -49,7 +47,6 @@ func TestAnInvocationWhoseContextHasEndedAnswersThatNothingIsDone(t *testing.T) 
 }
 
 func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		closed := always()
 		function := wrap(failing(closed, "k2", "k4"))
@@ -241,7 +238,6 @@ func TestNothingStartsInTheReserve(t *testing.T) {
 }
 
 func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
-	t.Parallel()
 	claimedAndOptimistic(everyMode)(t, func(h *harness) {
 		h.opts.Reserve = 2 * time.Second
 
@@ -274,7 +270,6 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 }
 
 func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var slow atomic.Bool
 
@@ -306,7 +301,6 @@ func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
 }
 
 func TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce(t *testing.T) {
-	t.Parallel()
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Reserve = 5 * time.Second
 		function := wrap(succeed)

@@ -16,7 +16,6 @@ import (
 )
 
 func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Key = keyless(lambdawrap.ErrNoKey, "none")
 
@@ -58,7 +57,6 @@ func TestBatchGetsTheMessagesAsTheyCame(t *testing.T) {
 }
 
 func TestBatchIsNotCalledWhenThereIsNothingToDo(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		function := h.event(reporting())
 		h.expect(function, batch(), nil, nil)
@@ -136,7 +134,6 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 
 // SQS takes an empty id for a failure of the whole batch, also if a message has one.
 func TestAnEmptyIDInTheAnswerOfBatchFailsAllOfItsMessages(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		event := batch("m1 k1", "m2 k2")
 		event.Records[0].MessageId = ""
@@ -151,7 +148,6 @@ func TestAnEmptyIDInTheAnswerOfBatchFailsAllOfItsMessages(t *testing.T) {
 }
 
 func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.equal("error", claim(h, h.store, "dead").Fail(h.Context(), nil), nil)
 
@@ -168,7 +164,6 @@ func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
 }
 
 func TestBatchIsNotGivenAClaimThatWasLostBefore(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.equal("error", claim(h, h.store, "dead").Fail(h.Context(), nil), nil)
 
@@ -247,7 +242,6 @@ func TestBatchKeepsItsLeasesAndEndsWithTheLastClaim(t *testing.T) {
 }
 
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		held := claim(h, h.store, "a2")
 
@@ -270,7 +264,6 @@ func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
 
 // Two FIFO groups share a key. Each message still has one answer and one line in the log.
 func TestBatchAnswersAKeyOfTwoGroupsOnce(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		claim(h, h.store, "y")
 
@@ -287,7 +280,6 @@ func TestBatchAnswersAKeyOfTwoGroupsOnce(t *testing.T) {
 
 // A message whose key is worked on in another group ends when the handler has ended, so the messages behind it cannot run before.
 func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.expect(h.event(reporting("m1")), batch("m1 x a", "m2 x b", "m3 y b", "m4 z c"), []string{"m1", "m2", "m3"}, []string{"m1 m4"})
 
@@ -299,7 +291,6 @@ func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
 }
 
 func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		claim(h, h.store, "held")
 
@@ -310,7 +301,6 @@ func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
 }
 
 func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		ends := h.outcomes()
 		function := h.event(func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
@@ -330,7 +320,6 @@ func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) 
 // The order of a group holds for a message without a key, too: the dead-letter queue does not get it before the message in front
 // of it is done.
 func TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		held := claim(h, h.store, "held")
 

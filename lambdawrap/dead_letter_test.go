@@ -106,7 +106,6 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 }
 
 func TestBatchGivesEachMessageToTheHook(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		var dead journal
 
@@ -187,7 +186,6 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 // No delivery of such a message will have a key. Left in its queue, it would block its message group until its receives are used
 // up.
 func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var taken journal
 

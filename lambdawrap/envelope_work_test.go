@@ -41,6 +41,7 @@ func plus(_ context.Context, m events.SQSMessage) (opened []lambdawrap.Enveloped
 // enveloped runs a test with the envelope plus, with SQS and with Batch.
 func enveloped(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
+	t.Parallel()
 
 	for name, wrap := range map[string]func(*harness) func(lambdawrap.Handler) wrapped{
 		"SQS":   func(h *harness) func(lambdawrap.Handler) wrapped { return h.handle },
@@ -55,7 +56,6 @@ func enveloped(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler)
 
 // The queue's message is done when all that it holds are. What is done runs once, also if the rest comes back.
 func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
-	t.Parallel()
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		event := batch("m1 a+b+c", "m2 d", "m3 e+f")
 
@@ -69,7 +69,6 @@ func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
 }
 
 func TestAnEnvelopeThatDoesNotOpenCostsItsMessageOnly(t *testing.T) {
-	t.Parallel()
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var dead journal
 
@@ -120,7 +119,6 @@ func TestHandlersSeeWhatStandsInTheEnvelopeAndHooksWhatArrived(t *testing.T) {
 
 // In a FIFO message group, what stands in one message comes before the next message, and a failure stops all that is behind it.
 func TestWhatStandsInAMessageOfAFIFOQueueKeepsItsOrder(t *testing.T) {
-	t.Parallel()
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Workers = 4
 		event := batch("m1 a+b g", "m2 c+d g", "m3 e+f g", "m4 x+y other")
@@ -220,7 +218,6 @@ func TestEnvelopesOpenWhenTheStoreIsOff(t *testing.T) {
 
 // Two messages with one key in one envelope are one piece of work.
 func TestTwoMessagesOfAnEnvelopeWithOneKeyRunOnce(t *testing.T) {
-	t.Parallel()
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.check(wrap(succeed), batch("m1 a+a+b", "m2 b"), nil, []string{"m1", "m1/2"})
 		h.check(wrap(failingWith(errBank, "c")), batch("m3 c+c"), []string{"m3"}, []string{"m3"})

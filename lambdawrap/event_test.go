@@ -123,7 +123,6 @@ func TestTheKeyOfAStepOfADurableExecution(t *testing.T) {
 
 // An answer without failures would call the work of such an event done.
 func TestAnEventWithoutRecordsIsAnInvocationError(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		_, err := wrap(succeed)(h.Context(), events.SQSEvent{})
 		if err == nil || !strings.Contains(err.Error(), "Amazon SQS") {
@@ -272,7 +271,6 @@ func TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode(t *testing.T) {
 // Tests and tools build messages by hand, without a source. The id or the body tells such a message from a record of another
 // source.
 func TestAMessageWithoutASourceIsOneOfSQSIfItHasAnIDOrABody(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.check(wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m1", Body: "k1"}, {Body: "k2"}}}, nil, []string{"m1", ""})
 

@@ -61,7 +61,6 @@ func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
 }
 
 func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		dead := h.parking()
 		function := h.handle(failingWith(lambdawrap.Permanent(errBank), "bad1"))
@@ -104,7 +103,6 @@ func TestOneKeyInTwoFIFOGroupsFailsOnce(t *testing.T) {
 }
 
 func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		event := batch("m1 k1", "m2 k2", "m3 k3")
 		for i := range event.Records {
@@ -116,7 +114,6 @@ func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
 }
 
 func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		event := batch("m0 k0 g", "m1 k1 g", "m2 k2 g", "m3 k3 g")
 		for _, i := range []int{1, 3} {
@@ -129,7 +126,6 @@ func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
 }
 
 func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Workers = 4
 
@@ -212,8 +208,6 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 
 // Nothing of the rest began, so no attempt counts, no key is held, and its next delivery works on it.
 func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
-	t.Parallel()
-
 	claimedAndOptimistic(everyMode)(t, func(h *harness) {
 		ends := h.outcomes()
 		h.opts.StopAtFailure = true
@@ -260,7 +254,6 @@ func TestAFailureThatTheDeadLetterHookTakesDoesNotStopABatch(t *testing.T) {
 
 // What runs already goes on, and its success counts.
 func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure, h.opts.Workers = true, 2
 
@@ -294,7 +287,6 @@ func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
 
 // A group stops by itself, and must not stop another one.
 func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure = true
 

@@ -105,6 +105,7 @@ func settleOrder(_ context.Context, o order) (paid, error) {
 
 func everyFunc(t *testing.T, test func(*funcHarness)) {
 	t.Helper()
+	t.Parallel()
 
 	for _, isOptimistic := range []bool{false, true} {
 		each(t, fmt.Sprint("optimistic ", isOptimistic), inBubble(nil), func(h *harness) {
@@ -172,7 +173,6 @@ func TestErrorsOfFuncHaveTypesThatTellWhatToRetry(t *testing.T) {
 }
 
 func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		function := f.wrap(func(context.Context, order) (paid, error) { panic(errBank) })
 
@@ -187,7 +187,6 @@ func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
 }
 
 func TestAnotherInputUnderTheSameKeyOfFuncIsRefused(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return fmt.Sprint(o.Amount), nil }
 		function := f.wrap(staging(settleOrder))
@@ -206,7 +205,7 @@ func TestAResultThatIsNotKeptHasALineInTheLog(t *testing.T) {
 	t.Parallel()
 
 	for _, stages := range []bool{false, true} {
-		everyFunc(t, func(f *funcHarness) {
+		each(t, fmt.Sprint("stages: ", stages), everyFunc, func(f *funcHarness) {
 			if f.opts.Optimistic && !stages {
 				return
 			}
@@ -230,7 +229,6 @@ func TestAResultThatIsNotKeptHasALineInTheLog(t *testing.T) {
 
 // It would be a record without a fingerprint, which every other input matches.
 func TestAnEmptyFingerprintIsRefused(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return strings.Repeat("x", int(o.Amount)), nil }
 		function := f.wrap(staging(settleOrder))
@@ -302,7 +300,6 @@ func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *test
 
 // The error of the key function says more than that its time is over.
 func TestAnErrorOfAKeyFunctionOfFuncThatComesTooLateIsTheError(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		f.opts.Timeout = 5 * time.Second
 		f.opts.Key = func(context.Context, order) (string, error) {
@@ -341,7 +338,6 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 }
 
 func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		f.opts.Timeout = 5 * time.Second
 		f.opts.Key = func(_ context.Context, o order) (string, error) {
@@ -370,7 +366,6 @@ func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 }
 
 func TestFuncFailsWhenWhatItStagedIsNotKnownToBeCommitted(t *testing.T) {
-	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		isTransaction := func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }
 		f.db.Intercept(faultFor(isTransaction, idemddbtest.LostReply))

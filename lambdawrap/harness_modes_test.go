@@ -42,19 +42,18 @@ var ways = []way{
 // waysAndOptimistic are ways, and one without claims at first deliveries. Its handlers stage their effect.
 var waysAndOptimistic = append(slices.Clone(ways), way{"SQS, optimistic", (*harness).optimistic})
 
-// everyMode runs a test once for each mode, and under -short with two modes that have each value of each option.
+// everyMode runs a test once for each mode, and under -short with two modes that have each value of each option. It and all other
+// functions of its kind run the test in parallel.
 func everyMode(t *testing.T, test func(*harness)) {
 	t.Helper()
+	t.Parallel()
 
 	for i, mode := range modes {
 		if testing.Short() && i != 0 && i != len(modes)-1 {
 			continue
 		}
 
-		t.Run(mode.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &mode.opts, test)
-		})
+		each(t, mode.name, inBubble(&mode.opts), test)
 	}
 }
 
@@ -72,18 +71,15 @@ func everyWayAndOptimistic(t *testing.T, test func(h *harness, wrap func(lambdaw
 
 func everyWayOf(t *testing.T, ways []way, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
+	t.Parallel()
 
 	for i, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
+		every := everyMode
+		if testing.Short() { // each way has a mode, and each mode a way
+			every = inBubble(&modes[i%len(modes)].opts)
+		}
 
-			run := func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) }
-			if testing.Short() { // each way has a mode, and each mode a way
-				bubble(t, &modes[i%len(modes)].opts, run)
-			} else {
-				everyMode(t, run)
-			}
-		})
+		each(t, way.name, every, func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) })
 	}
 }
 
@@ -100,16 +96,14 @@ func bubble(t *testing.T, opts *idemddb.Options, test func(*harness)) {
 // each runs a test as one of several cases, in each way that every stands for.
 func each[T any](t *testing.T, name string, every func(*testing.T, T), test T) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		every(t, test)
-	})
+	t.Run(name, func(t *testing.T) { every(t, test) })
 }
 
 // inBubble is bubble with these options, for each.
 func inBubble(opts *idemddb.Options) func(*testing.T, func(*harness)) {
 	return func(t *testing.T, test func(*harness)) {
 		t.Helper()
+		t.Parallel()
 		bubble(t, opts, test)
 	}
 }
@@ -117,6 +111,7 @@ func inBubble(opts *idemddb.Options) func(*testing.T, func(*harness)) {
 // oneHarness runs a test outside of a bubble.
 func oneHarness(t *testing.T, test func(*harness)) {
 	t.Helper()
+	t.Parallel()
 	test(newHarness(t, nil))
 }
 
@@ -151,6 +146,22 @@ func failingWith(err error, keys ...string) lambdawrap.Handler {
 
 func failWith(err error) lambdawrap.Handler {
 	return func(context.Context, events.SQSMessage) error { return err }
+}
+
+// does makes a handler of a function.
+func does(work func() error) lambdawrap.Handler {
+	return func(context.Context, events.SQSMessage) error { return work() }
+}
+
+// only returns a handler that does this for the messages with this body, or id, and succeeds for all others.
+func only(which string, work lambdawrap.Handler) lambdawrap.Handler {
+	return func(ctx context.Context, m events.SQSMessage) error {
+		if m.Body == which || m.MessageId == which {
+			return work(ctx, m)
+		}
+
+		return nil
+	}
 }
 
 // hookOf makes a dead-letter hook of a handler.

@@ -32,12 +32,10 @@ var streamWays = []struct {
 // everyStream runs a test once for each stream and mode.
 func everyStream(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
+	t.Parallel()
 
 	for _, way := range streamWays {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) })
-		})
+		each(t, way.name, everyMode, func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) })
 	}
 }
 

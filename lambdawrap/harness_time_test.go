@@ -66,12 +66,10 @@ func (h *harness) lasts(took, from, to time.Duration) {
 // bothModes runs a test with shared and with single requests, without a limit of attempts.
 func bothModes(t *testing.T, test func(*harness)) {
 	t.Helper()
+	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &idemddb.Options{Single: single}, test)
-		})
+		each(t, fmt.Sprint("single: ", single), inBubble(&idemddb.Options{Single: single}), test)
 	}
 }
 
@@ -79,6 +77,7 @@ func bothModes(t *testing.T, test func(*harness)) {
 func claimedAndOptimistic(modes func(*testing.T, func(*harness))) func(*testing.T, func(*harness)) {
 	return func(t *testing.T, test func(*harness)) {
 		t.Helper()
+		t.Parallel()
 
 		for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
 			each(t, name, modes, func(h *harness) {

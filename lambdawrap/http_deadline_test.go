@@ -18,7 +18,6 @@ func slow(rw http.ResponseWriter, r *http.Request) {
 // On a server, a handler outlives the deadline of a middleware in front, such as http.TimeoutHandler: nothing kills it. Its
 // answer is written down all the same.
 func TestHTTPAnAnswerAfterTheDeadlineOfAServerIsWrittenDown(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		w.work = slow
 		w.answered(w.post("k", "{}", deadline(5*time.Second)), http.StatusCreated, "false", `{"id":"p-1"}`)

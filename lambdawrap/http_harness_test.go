@@ -75,6 +75,7 @@ func webBubble(t *testing.T, opts *idemddb.Options, test func(*web)) {
 func inWebBubble(opts *idemddb.Options) func(*testing.T, func(*web)) {
 	return func(t *testing.T, test func(*web)) {
 		t.Helper()
+		t.Parallel()
 		webBubble(t, opts, test)
 	}
 }
@@ -82,23 +83,28 @@ func inWebBubble(opts *idemddb.Options) func(*testing.T, func(*web)) {
 // oneWeb runs a test outside of a bubble.
 func oneWeb(t *testing.T, test func(*web)) {
 	t.Helper()
+	t.Parallel()
 	test(newWeb(t, nil))
 }
 
 // bothWebs runs a test with a claim, and Optimistic. The handler's work must stage something.
 func bothWebs(t *testing.T, test func(*web)) {
 	t.Helper()
-	bothWebsWith(t, nil, test)
+	bothWebsWith(nil)(t, test)
 }
 
-func bothWebsWith(t *testing.T, opts *idemddb.Options, test func(*web)) {
-	t.Helper()
+// bothWebsWith is bothWebs with these options.
+func bothWebsWith(opts *idemddb.Options) func(*testing.T, func(*web)) {
+	return func(t *testing.T, test func(*web)) {
+		t.Helper()
+		t.Parallel()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		each(t, name, inWebBubble(opts), func(w *web) {
-			w.opts.Optimistic = optimistic
-			test(w)
-		})
+		for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+			each(t, name, inWebBubble(opts), func(w *web) {
+				w.opts.Optimistic = optimistic
+				test(w)
+			})
+		}
 	}
 }
 

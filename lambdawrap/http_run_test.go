@@ -90,7 +90,6 @@ func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
 }
 
 func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		for _, value := range []any{errBank, http.ErrAbortHandler, "text"} {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
@@ -167,7 +166,6 @@ func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
 }
 
 func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		ctx, leave := context.WithCancel(w.Context())
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
@@ -219,7 +217,6 @@ func TestHTTPTheHandlersContextEndsBeforeTheDeadlineAndItsAnswerCounts(t *testin
 }
 
 func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		got := w.post("k", "{}", deadline(999*time.Millisecond))
 		w.equal("Retry-After", got.Header.Get("Retry-After"), "1")

@@ -125,8 +125,7 @@ func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
 func behind() func() time.Time { return func() time.Time { return time.Now().Add(-time.Minute) } }
 
 func TestHTTPAKeyIsNewAfterItsRetention(t *testing.T) {
-	t.Parallel()
-	bothWebsWith(t, &idemddb.Options{Retention: 2 * time.Hour}, func(w *web) {
+	bothWebsWith(&idemddb.Options{Retention: 2 * time.Hour})(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
 			created(rw, r)
@@ -316,7 +315,6 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 
 // A transaction that arrives after its sender gave up is what the next request finds.
 func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			faults := 0
@@ -379,7 +377,6 @@ func TestHTTPARefusedConditionWhoseSettlementIsNotKnownIsNoVerdict(t *testing.T)
 }
 
 func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
-	t.Parallel()
 	bothWebs(t, func(w *web) {
 		w.put(recordKey(`#["c-1","k"]`))
 		w.work = stagingHandler(nil)
@@ -389,8 +386,7 @@ func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 }
 
 func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T) {
-	t.Parallel()
-	bothWebsWith(t, &broken, func(w *web) {
+	bothWebsWith(&broken)(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", announceTwice(r.Context(), events.SQSMessage{}), nil)
 			created(rw, r)

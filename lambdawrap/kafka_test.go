@@ -48,7 +48,6 @@ func (h *harness) readKafka(
 }
 
 func TestEachTopicPartitionIsInOrderAndTheLowestFailedOffsetOfEachIsReported(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		closed := always()
 		read := h.readKafka(failing(closed, "a2", "b3", "b1"), &lambdawrap.KafkaOptions{})

@@ -255,7 +255,6 @@ func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
 }
 
 func TestAKeyFunctionThatPanicsIsItsMessagesFailure(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "k1" {

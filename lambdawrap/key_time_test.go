@@ -82,7 +82,6 @@ func groups(n int) events.SQSEvent {
 }
 
 func TestSlowKeyFunctionsRunSideBySideAndTheAnswerIsSentInTime(t *testing.T) {
-	t.Parallel()
 	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Workers = 10
 		most := h.slowKeys(400 * time.Millisecond)
@@ -146,7 +145,6 @@ func TestAKeyFunctionThatHangsCostsItsOwnMessage(t *testing.T) {
 
 // In Batch all messages wait for the last key, and must still be claimed and worked on.
 func TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Workers = 2
 		h.slowKeys(6*time.Second, "k1")
@@ -338,7 +336,6 @@ func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing
 }
 
 func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
 	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "k1" {
@@ -357,7 +354,6 @@ func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 
 // A MessageContext that hangs is like a key function that does.
 func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
 	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Workers = 2
 		h.opts.MessageContext = func(ctx context.Context, m events.SQSMessage) context.Context {
@@ -374,7 +370,6 @@ func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
 }
 
 func TestAKeyFunctionOfFuncThatHangsIsAnErrorInTime(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		f := newFunc(h)
 		f.opts.Key = func(_ context.Context, o order) (string, error) {

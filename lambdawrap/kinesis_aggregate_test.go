@@ -68,7 +68,6 @@ func (h *harness) reports(
 }
 
 func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		var hooked journal
 
@@ -101,7 +100,6 @@ func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
 }
 
 func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		closed := always()
 		function := h.userRecords(failing(closed, "a2"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{})

@@ -90,7 +90,6 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 
 // The handler of a late message may wake up with the next event of its process.
 func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		queue := h.hiding(nil)
 
@@ -237,7 +236,6 @@ func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
 }
 
 func TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers(t *testing.T) {
-	t.Parallel()
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout, h.opts.Reserve = 8*time.Second, 3*time.Second
 		function := wrap(succeed)
@@ -267,27 +265,24 @@ func TestTheLongestDurationsAreNoLimits(t *testing.T) {
 
 	const forever = time.Duration(math.MaxInt64)
 
-	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	each(t, "messages", everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout, h.opts.Wait, h.opts.Workers = forever, forever, 2
 		h.check(wrap(slowly(time.Second)), numbered(4), nil, messageIDs(4))
 	})
 
-	bothWebs(t, func(w *web) {
+	each(t, "HTTP", bothWebs, func(w *web) {
 		w.opts.Timeout, w.opts.Wait = forever, forever
 		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 	})
 
-	bubble(t, nil, func(h *harness) {
-		f := newFunc(h)
+	each(t, "Func", everyFunc, func(f *funcHarness) {
 		f.opts.Timeout, f.opts.Wait = forever, forever
-		_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, nil })(h.Context(), order{ID: "o-1"})
-		h.equal("error of Func", err, nil)
+		f.answers(0)
 	})
 }
 
 func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
-	t.Parallel()
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout = 2 * time.Second
 
@@ -314,7 +309,6 @@ func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
 }
 
 func TestAnAnswerAfterTheTimeoutCounts(t *testing.T) {
-	t.Parallel()
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout = 2 * time.Second
 
@@ -375,7 +369,6 @@ func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T)
 }
 
 func TestABatchHandlerThatIsLateAfterItsTimeoutIsAnsweredForAtOnce(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Timeout, h.opts.Workers = 2*time.Second, 3
 

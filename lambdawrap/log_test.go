@@ -236,46 +236,32 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 
 	for name, bad := range badErrors {
 		for what, give := range map[string]func() error{"returned": func() error { return bad }, "panicked": func() error { panic(bad) }} {
-			t.Run(name+", "+what, func(t *testing.T) {
-				t.Parallel()
+			gives := only("k1", does(give))
 
-				gives := func(_ context.Context, m events.SQSMessage) error {
-					if m.Body == "k1" {
-						return give()
-					}
-
-					return nil
-				}
-
-				everyMode(t, func(h *harness) {
+			for by, test := range map[string]func(h *harness){
+				"a handler": func(h *harness) {
 					h.answeredIn(time.Minute, h.handle(gives), numbered(4), "m1")
 					h.ran(messageIDs(4)...)
 					h.equal("record", h.state("k1"), "INPROGRESS released")
 					h.logs("level=ERROR", "messageId=m1", "stack=")
-				})
-				everyMode(t, func(h *harness) {
+				},
+				"a key function": func(h *harness) {
 					h.opts.Key = func(ctx context.Context, m events.SQSMessage) (string, error) { return m.Body, gives(ctx, m) }
 					h.answeredIn(time.Minute, h.whole(succeed), numbered(4), "m1")
 					h.ran("m0", "m2", "m3")
-				})
-				everyMode(t, func(h *harness) {
-					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return give() }
-
+				},
+				"the dead-letter hook": func(h *harness) {
+					h.opts.DeadLetter = hookOf(does(give))
 					h.answeredIn(time.Minute, h.handle(failingWith(lambdawrap.Permanent(errBank), "k1")), numbered(4), "m1")
-				})
-				everyMode(t, func(h *harness) {
+				},
+				"the client of SQS": func(h *harness) {
 					h.hiding(func(context.Context, string) error { return give() })
-
 					h.answeredIn(time.Minute, h.handle(failingWith(errBank, "k1")), deliveredFor(numbered(4), 1), "m1")
-				})
-				everyMode(t, func(h *harness) {
-					function := h.event(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-						return events.SQSEventResponse{}, give()
-					})
-
-					h.answeredIn(time.Minute, function, numbered(2), messageIDs(2)...)
-				})
-			})
+				},
+				"a handler of events": func(h *harness) { h.answeredIn(time.Minute, h.strict(does(give)), numbered(2), messageIDs(2)...) },
+			} {
+				each(t, name+", "+what+" by "+by, everyMode, test)
+			}
 		}
 	}
 }

@@ -115,7 +115,6 @@ func TestEachMessageHasOneContextOfItsOwn(t *testing.T) {
 
 // A handler sees the time of the invocation through the context of its message.
 func TestTheContextOfAMessageEndsWithTheWork(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		h.owned(&journal{})
 
@@ -132,7 +131,6 @@ func TestTheContextOfAMessageEndsWithTheWork(t *testing.T) {
 
 // A message that comes too late to start has its context, too, so that what measures it begins and ends.
 func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		var ends journal
 
@@ -159,7 +157,6 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 }
 
 func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
-	t.Parallel()
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		h.opts.FailOnOutage = true
 		h.opts.MessageContext = func(ctx context.Context, _ events.SQSMessage) context.Context {
@@ -279,12 +276,11 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 		h.equal("calls of the hook", dead, 2)
 	}
 
-	everyMode(t, func(h *harness) { test(h, (*harness).handle) })
-	everyMode(t, func(h *harness) { test(h, (*harness).strict) })
+	each(t, "SQS", everyMode, func(h *harness) { test(h, (*harness).handle) })
+	each(t, "Batch", everyMode, func(h *harness) { test(h, (*harness).strict) })
 }
 
 func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			spoil(m)
@@ -317,7 +313,6 @@ func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 }
 
 func TestOutsideOfAHandlerOfOneThereIsNoMessage(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		_, ok := lambdawrap.MessageFrom(h.Context())
 		h.equal("outside of a handler", ok, false)

@@ -11,7 +11,6 @@ import (
 // A completion without an answer is tried for as long as there is time. A program counts such messages in OnMessage, so time is
 // left for this call: it ends before the answer, and is not taken for a hook that hangs.
 func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseCompletionHasNone(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		ends := h.outcomes()
 		h.opts.Workers = 10
@@ -28,7 +27,6 @@ func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseCompletionHasNone(t *te
 
 // Batch gives back the claims of what its handler does not get, and that is tried for as long.
 func TestOnMessageIsCalledBeforeTheAnswerForAMessageWhoseClaimIsGivenBack(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		ends := h.outcomes()
 		h.heldElsewhere("k0", 0)

@@ -115,7 +115,6 @@ func (h *harness) steal(key string) *idemddb.Claim {
 }
 
 func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		ends := h.outcomes()
 		function := wrap(succeed)
@@ -132,7 +131,6 @@ func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
 
 // What waits for the work of a message does not wait for its hook.
 func TestAnOnMessageThatTakesLongDelaysNoOtherMessage(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { time.Sleep(time.Second) }
 

@@ -18,8 +18,6 @@ import (
 
 // Otherwise it would wait for itself at each delivery, or lose what it has staged at its first one.
 func TestAHandlerThatAsksForItsOwnKeyFailsWithATextThatSaysSo(t *testing.T) {
-	t.Parallel()
-
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		work := func(ctx context.Context, m events.SQSMessage) error {
 			_, err := idemddb.Do(ctx, h.store, m.Body, nil, func(context.Context) (int, error) {
@@ -202,7 +200,6 @@ func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.
 }
 
 func TestATakeoverIsAWarning(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.heldElsewhere("k1", 0)
 		time.Sleep(time.Minute)

@@ -55,8 +55,6 @@ func TestAPanicErrorShowsAndWrapsItsValue(t *testing.T) {
 }
 
 func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
-
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		h.opts.Workers = 3
 
@@ -133,7 +131,6 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 }
 
 func TestAClientThatPanicsIsAnInvocationErrorAlsoWhileAKeyFunctionHangs(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		ends := h.outcomes()
 		h.slowKeys(time.Minute, "hangs")

@@ -198,7 +198,6 @@ func TestInvocationsThatOverlapShareRequests(t *testing.T) {
 
 // While a table refuses records, an effect whose own refusal is not known yet is not followed by another one either.
 func TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		h.opts.Workers = 10
 		g := &ledger{harness: h}
@@ -234,7 +233,6 @@ func TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers(t *testi
 
 // A table that has refused records and writes them again has all workers again, also if it is slow.
 func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		const refused = time.Second
 
@@ -266,8 +264,8 @@ func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 func TestACommitDoesNotWaitForOthersUntilItIsTooLate(t *testing.T) {
 	t.Parallel()
 
-	for range 5 { // chance decides which goroutine of one instant runs first
-		claimedAndOptimistic(everyMode)(t, func(h *harness) {
+	for i := range 5 { // chance decides which goroutine of one instant runs first
+		each(t, strconv.Itoa(i), claimedAndOptimistic(everyMode), func(h *harness) {
 			h.opts.Workers, h.opts.Reserve = 2, 200*time.Millisecond // handlers are late with 100 ms left, and the answer is sent with 50 ms left
 			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { untilItsEnd(ctx); return nil }
 

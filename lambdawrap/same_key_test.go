@@ -20,7 +20,6 @@ import (
 )
 
 func TestOneKeyTwiceInABatchIsOnePieceOfWork(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		closed := always()
 		function := wrap(failing(closed, "k"))
@@ -34,7 +33,6 @@ func TestOneKeyTwiceInABatchIsOnePieceOfWork(t *testing.T) {
 }
 
 func TestAKeyInProgressElsewhereCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		claim(h, h.store, "k2")
 
@@ -135,7 +133,6 @@ func (h *harness) overlapping(function wrapped, batches ...events.SQSEvent) (fai
 }
 
 func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		function := h.handle(slowly(2 * time.Second))
 
@@ -149,7 +146,6 @@ func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *t
 
 // Without a claim the handler of the second one would run, and its commit be refused.
 func TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Optimistic = true
 		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
@@ -225,7 +221,6 @@ func TestWithIdempotencyOffNoMessageWaitsForAnotherInvocation(t *testing.T) {
 
 // It gives its worker to others meanwhile, and its wait ends when nothing more may start.
 func TestAMessageWaitsForAnotherInvocationWithinItsTime(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure = true
 		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
@@ -257,7 +252,6 @@ func TestAMessageWaitsForAnotherInvocationWithinItsTime(t *testing.T) {
 
 // An invocation whose answer is due leaves its handler behind, so its key is free when the lease ends: nobody waits for that.
 func TestAMessageDoesNotWaitForAHandlerThatIsLate(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		function := h.handle(slowly(2 * time.Minute))
 

@@ -130,7 +130,6 @@ func (c unwritten) comesBack(h *harness, function wrapped) {
 
 // The handler that runs when the invocation's context is cancelled still counts. Nothing starts after it.
 func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
-	t.Parallel()
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		ctx, cancel := context.WithCancel(h.Context())
 		defer cancel()
@@ -208,8 +207,6 @@ func stageTooMuch(ctx context.Context) error {
 
 // Otherwise the message would be deleted without its effect.
 func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
-	t.Parallel()
-
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		careless := func(ctx context.Context, m events.SQSMessage) error {
 			_ = stageTooMuch(ctx)

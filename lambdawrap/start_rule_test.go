@@ -188,8 +188,6 @@ func raise(n *atomic.Int64, to int64) {
 }
 
 func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
-	t.Parallel()
-
 	workers := 1000
 	if testing.Short() {
 		workers = 200

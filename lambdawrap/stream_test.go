@@ -19,7 +19,6 @@ import (
 )
 
 func TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported(t *testing.T) {
-	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		closed := always()
 		function := wrap(failing(closed, "a2", "c1"))
@@ -110,7 +109,6 @@ func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
 }
 
 func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T) {
-	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		other := claim(h, h.store, "a1")
 		time.AfterFunc(5*time.Second, func() { _ = other.Release(h.Context(), nil) })

@@ -160,7 +160,6 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 }
 
 func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
-	t.Parallel()
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		begun := time.Now()
 		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -234,7 +233,6 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 
 // What a handler changes is an effect also if it then ends its key for good.
 func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
-	t.Parallel()
 	bothModes(t, func(h *harness) {
 		var (
 			refused atomic.Bool

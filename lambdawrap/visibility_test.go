@@ -109,7 +109,6 @@ func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 }
 
 func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		queue := h.hiding(nil)
 		claim(h, h.store, "b1")
@@ -214,7 +213,6 @@ func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 }
 
 func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var calls meter
 
@@ -267,7 +265,6 @@ func TestBackoffSaysHowLongAFailedMessageStaysHidden(t *testing.T) {
 }
 
 func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
-	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		q := h.hiding(nil)
 		h.opts.Backoff = func(int) time.Duration { panic("wrong") }

@@ -69,7 +69,6 @@ func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsButNotLongerThanItShould(t *t
 }
 
 func TestAMessageThatWaitsDoesNotStartAfterTheFirstFailure(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		ends := h.outcomes()
 		h.opts.Wait, h.opts.StopAtFailure = 20*time.Second, true
@@ -82,7 +81,6 @@ func TestAMessageThatWaitsDoesNotStartAfterTheFirstFailure(t *testing.T) {
 
 // The handler runs without a claim; its commit waits.
 func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
-	t.Parallel()
 	everyMode(t, func(h *harness) {
 		h.opts.Wait, h.opts.Optimistic = 5*time.Second, true
 		h.heldElsewhere("k1", 2*time.Second)
