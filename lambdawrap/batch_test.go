@@ -241,63 +241,57 @@ func TestBatchKeepsItsLeasesAndEndsWithTheLastClaim(t *testing.T) {
 	}
 }
 
+// Of a FIFO group, the handler gets nothing behind a message that cannot be worked on, or whose key is worked on in another group:
+// that one ends when the handler has ended. Each message still has one answer, one line in the log and one call of SQS.
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		held := claim(h, h.store, "a2")
+	t.Parallel()
 
-		function := h.event(reporting("m4"))
-		h.expect(function, batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 a4 a", "m7 b3 b", "m8 a1 a"),
-			[]string{"m3", "m4", "m5", "m6", "m7", "m8"}, []string{"m1 m2 m4 m7"})
-		h.equal("b3, behind the reported b2", h.state("b3"), "INPROGRESS released")
+	for name, c := range map[string]struct {
+		event           events.SQSEvent // the key "held" is another worker's
+		reports, failed []string
+		given           string
+		released        []string // keys that were not given, so that no attempt counts
+		again           string   // what is given of the failed ones, when nothing fails
+		left            []string // what comes back then
+	}{
+		"behind a key that is held, and behind a failure": {
+			batch("m1 a1 a", "m2 b1 b", "m3 held a", "m4 b2 b", "m5 a3 a", "m6 a4 a", "m7 b3 b", "m8 a1 a"),
+			[]string{"m4"}, []string{"m3", "m4", "m5", "m6", "m7", "m8"}, "m1 m2 m4 m7", []string{"a3", "a4"}, "m3 m4 m5 m6 m7", nil,
+		},
+		"a key of two groups": {batch("m1 x a", "m2 held b", "m3 x b"), []string{"m1"}, []string{"m1", "m2", "m3"}, "m1", nil, "m1 m2", nil},
+		"behind a key of another group": {
+			batch("m1 x a", "m2 x b", "m3 y b", "m4 z c"), []string{"m1"}, []string{"m1", "m2", "m3"}, "m1 m4", nil, "m1", []string{"m3"},
+		},
+		"a key that it gave back": {
+			batch("m1 held b", "m2 x b", "m3 x a", "m4 z c"), nil, []string{"m1", "m2", "m3"}, "m4", []string{"x"}, "m1 m2", nil,
+		},
+		"the order of one group says enough": {batch("m5 u a", "m6 u a", "m7 v a", "m8 u", "m9 w"), nil, nil, "m5 m7 m9", nil, "", nil},
+	} {
+		each(t, name, everyMode, func(h *harness) {
+			held, queue := claim(h, h.store, "held"), h.hiding(nil)
+			h.expect(h.event(reporting(c.reports...)), deliveredFor(c.event, 1), c.failed, []string{c.given})
+			h.oneLine(c.failed...)
+			h.equal("hidden", len(queue.seconds), len(c.failed))
 
-		for _, key := range []string{"a3", "a4"} {
-			h.equal(key, h.state(key), "INPROGRESS released")
-			h.equal("attempts of "+key, h.attempts(key), "0")
-		}
+			for _, key := range c.released {
+				h.equal(key, []string{h.state(key), h.attempts(key)}, []string{"INPROGRESS released", "0"})
+			}
 
-		h.equal("log", strings.Count(h.log.String(), "an earlier message of its group failed"), 4)
-		h.oneLine("m3", "m4", "m5", "m6", "m7", "m8")
-		h.equal("error", held.Release(h.Context(), nil), nil)
-		h.expect(h.event(reporting()), batch("m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 a4 a", "m7 b3 b", "m8 a1 a"), nil, []string{"m3 m4 m5 m6 m7"})
-	})
-}
+			back := events.SQSEvent{Records: []events.SQSMessage{}}
+			for _, m := range c.event.Records {
+				if slices.Contains(c.failed, m.MessageId) {
+					h.equal("calls of SQS for "+m.MessageId, len(queue.of(m.MessageId)), 1)
 
-// Two FIFO groups share a key. Each message still has one answer and one line in the log.
-func TestBatchAnswersAKeyOfTwoGroupsOnce(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		claim(h, h.store, "y")
+					back.Records = append(back.Records, m)
+				}
+			}
 
-		queue := h.hiding(nil)
-		all := []string{"m1", "m2", "m3"}
-		h.expect(h.event(reporting("m1")), deliveredFor(batch("m1 x a", "m2 y b", "m3 x b"), 1), all, []string{"m1"})
-		h.oneLine(all...)
-
-		for _, id := range all {
-			h.equal("hidden "+id, len(queue.of(id)), 1)
-		}
-	})
-}
-
-// A message whose key is worked on in another group ends when the handler has ended, so the messages behind it cannot run before.
-func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		h.expect(h.event(reporting("m1")), batch("m1 x a", "m2 x b", "m3 y b", "m4 z c"), []string{"m1", "m2", "m3"}, []string{"m1 m4"})
-
-		function := h.event(reporting())
-		h.expect(function, batch("m1 x a"), nil, []string{"m1"})
-		h.expect(function, batch("m2 x b", "m3 y b"), nil, []string{"m3"})
-		h.expect(function, batch("m5 u a", "m6 u a", "m7 v a", "m8 u", "m9 w"), nil, []string{"m5 m7 m9"}) // the order of one group says enough
-	})
-}
-
-func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		claim(h, h.store, "held")
-
-		all := []string{"m1", "m2", "m3"}
-		h.expect(h.event(reporting()), batch("m1 held b", "m2 x b", "m3 x a", "m4 z c"), all, []string{"m4"})
-		h.oneLine(all...)
-	})
+			h.equal("error", held.Release(h.Context(), nil), nil)
+			h.runs.clear()
+			h.answered(h.event(reporting()), back, c.left...)
+			h.equal("given again", strings.Join(h.runs.all(), ""), c.again)
+		})
+	}
 }
 
 func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {

@@ -3,8 +3,10 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -61,6 +64,20 @@ func everyMode(t *testing.T, test func(*harness)) {
 func everyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
 	everyWayOf(t, ways, test)
+}
+
+// sqsAndBatch runs a test with both wrappers of a queue, in a bubble and with these options.
+func sqsAndBatch(opts *idemddb.Options) func(*testing.T, func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	return func(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+		t.Helper()
+		t.Parallel()
+
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			each(t, name, inBubble(opts), func(h *harness) {
+				test(h, func(work lambdawrap.Handler) wrapped { return wrap(h, work) })
+			})
+		}
+	}
 }
 
 // everyWayAndOptimistic is everyWay, and runs the test with Optimistic, too.
@@ -153,15 +170,22 @@ func does(work func() error) lambdawrap.Handler {
 	return func(context.Context, events.SQSMessage) error { return work() }
 }
 
-// only returns a handler that does this for the messages with this body, or id, and succeeds for all others.
-func only(which string, work lambdawrap.Handler) lambdawrap.Handler {
+// byKey returns a handler that does what is said for the body or the id of its message, and otherwise the rest.
+func byKey(work map[string]lambdawrap.Handler, rest lambdawrap.Handler) lambdawrap.Handler {
 	return func(ctx context.Context, m events.SQSMessage) error {
-		if m.Body == which || m.MessageId == which {
-			return work(ctx, m)
+		for _, which := range []string{m.Body, m.MessageId} {
+			if own, ok := work[which]; ok {
+				return own(ctx, m)
+			}
 		}
 
-		return nil
+		return rest(ctx, m)
 	}
+}
+
+// only returns a handler that does this for the messages with this body, or id, and succeeds for all others.
+func only(which string, work lambdawrap.Handler) lambdawrap.Handler {
+	return byKey(map[string]lambdawrap.Handler{which: work}, succeed)
 }
 
 // hookOf makes a dead-letter hook of a handler.
@@ -227,3 +251,144 @@ func rounds(n int) int {
 
 // goexit ends the goroutine, as t.FailNow does.
 func goexit() { runtime.Goexit() }
+
+// moment is how late an answer may come in a bubble, where only timers take time.
+const moment = 2 * time.Millisecond
+
+// within makes one invocation with a time limit. The answer must come when a quarter of the reserve is left, and without an
+// error.
+func (h *harness) within(limit time.Duration, function wrapped, event events.SQSEvent) (failed []string, took time.Duration) {
+	h.Helper()
+
+	reserve := h.opts.Reserve
+	if reserve == 0 {
+		reserve = time.Second
+	}
+
+	ctx, cancel := context.WithTimeout(h.Context(), limit)
+	defer cancel()
+
+	begun := time.Now()
+	response, err := function(ctx, event)
+	took = time.Since(begun)
+
+	h.equal("error", err, nil)
+
+	if took > limit-reserve/4+moment {
+		h.Errorf("the answer comes after %v of %v, with a reserve of %v", took, limit, reserve)
+	}
+
+	return ids(response), took
+}
+
+// answeredIn is answered with a time limit. It returns how long the answer took.
+func (h *harness) answeredIn(limit time.Duration, function wrapped, event events.SQSEvent, failed ...string) (took time.Duration) {
+	h.Helper()
+
+	got, took := h.within(limit, function, event)
+	h.equal("failed", got, failed)
+
+	return took
+}
+
+// lasts demands that something took so long.
+func (h *harness) lasts(took, from, to time.Duration) {
+	h.Helper()
+
+	if took < from || took > to {
+		h.Errorf("it takes %v, want %v to %v", took, from, to)
+	}
+}
+
+// bothModes runs a test with shared and with single requests, without a limit of attempts.
+func bothModes(t *testing.T, test func(*harness)) {
+	t.Helper()
+	t.Parallel()
+
+	for _, single := range []bool{false, true} {
+		each(t, fmt.Sprint("single: ", single), inBubble(&idemddb.Options{Single: single}), test)
+	}
+}
+
+// claimedAndOptimistic runs a test with a claim, and Optimistic, each in both modes or in every one.
+func claimedAndOptimistic(modes func(*testing.T, func(*harness))) func(*testing.T, func(*harness)) {
+	return func(t *testing.T, test func(*harness)) {
+		t.Helper()
+		t.Parallel()
+
+		for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+			each(t, name, modes, func(h *harness) {
+				h.opts.Optimistic = optimistic
+				test(h)
+			})
+		}
+	}
+}
+
+// faultFor is an interceptor that gives some requests a fault.
+func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if is(r) {
+			return fault
+		}
+
+		return idemddbtest.None
+	}
+}
+
+// idle demands that no goroutine of the library is left in the bubble. User code that was abandoned may go on: it runs in a
+// goroutine whose only function of the library is that of background.
+func (h *harness) idle() {
+	h.Helper()
+
+	time.Sleep(moment) // goroutines that the end of the invocation has woken may end
+
+	// To look takes milliseconds, because it writes the stacks of all tests that wait for their turn, too. So one call in four
+	// looks: there are hundreds of calls, in another order each time, and a goroutine that is left is seen by some of them.
+	if looks.Add(1)%4 != 0 {
+		return
+	}
+
+	all := strings.Split(allStacks(), "\n\n")
+	own := bubbleOf(all[0]) // the first stack is that of the caller
+
+	for _, stack := range all[1:] {
+		if bubbleOf(stack) != own || strings.Contains(stack, "lambdawrap.background") {
+			continue
+		}
+
+		for _, name := range []string{"go-idemddb/lambdawrap.", "go-idemddb/idemddb.", "go-idemddb/internal/engine."} {
+			if strings.Contains(stack, name) {
+				h.Errorf("a goroutine is left after the call:\n%s", stack)
+
+				return
+			}
+		}
+	}
+}
+
+// looks counts the calls of idle.
+var looks atomic.Int64
+
+// stackBytes is the size that the stacks of all goroutines had last. To write them costs much, so it should happen once.
+var stackBytes atomic.Int64
+
+// allStacks returns the stacks of all goroutines, that of the caller first.
+func allStacks() string {
+	for size := max(1<<20, 2*stackBytes.Load()); ; size *= 2 {
+		stacks := make([]byte, size)
+		if n := runtime.Stack(stacks, true); n < len(stacks) {
+			stackBytes.Store(int64(n))
+
+			return strings.TrimSpace(string(stacks[:n]))
+		}
+	}
+}
+
+// bubbleOf returns the part of a goroutine's stack that names its bubble.
+func bubbleOf(stack string) string {
+	head, _, _ := strings.Cut(stack, "\n")
+	_, name, _ := strings.Cut(head, "synctest bubble ")
+
+	return strings.TrimRight(name, "]:")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -329,3 +331,5 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 
 	return l.w.Write(b)
 }
+
+func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }

@@ -363,6 +363,6 @@ var limitMutants = []mutant{
 		file: "lambdawrap/work.go",
 		old:  `SettleBy: v.settleBy}, Group`,
 		new:  `SettleBy: time.Time{}}, Group`,
-		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns",
+		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverHangs/settlements_in_a_context",
 	},
 }

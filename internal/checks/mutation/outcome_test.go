@@ -247,7 +247,7 @@ var outcomeMutants = []mutant{
 		file: "internal/schedule/event.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work != m.work || other > i`,
-		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",
+		pkg:  "lambdawrap", run: "TestThoseThatFailAreReportedAndOnlyTheyRunAgain",
 	},
 	{
 		why:  "a duplicate in a batch ends as completed although no handler ran for it, so that metrics count the work twice",
