@@ -53,20 +53,18 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 				hooks atomic.Int64
 			)
 
-			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+			takes := calls.slowly(time.Second)
+			h.opts.DeadLetter = func(ctx context.Context, m events.SQSMessage, _ error) error {
 				hooks.Add(1)
-				calls.takes(time.Second)
 
-				return nil
+				return takes(ctx, m)
 			}
-			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				calls.takes(time.Second)
-
-				if m.Body[len(m.Body)-1]%2 == 0 {
-					return lambdawrap.Permanent(errBank)
+			function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+				if err := takes(ctx, m); err != nil || m.Body[len(m.Body)-1]%2 == 1 {
+					return err
 				}
 
-				return nil
+				return lambdawrap.Permanent(errBank)
 			})
 
 			for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
@@ -83,8 +81,8 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 	t.Parallel()
 
-	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		each(t, name, everyMode, func(h *harness) {
+	for _, way := range []way{ways[0], ways[2]} {
+		each(t, way.name, everyMode, func(h *harness) {
 			h.opts.Workers, h.opts.Reserve = 2, 8*time.Second
 
 			for i := range 20 {
@@ -95,7 +93,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 
 			h.opts.DeadLetter = hookOf(calls.slowly(time.Second))
 
-			failed, _ := h.within(10*time.Second, wrap(h, succeed), numbered(20)) // the handlers have 2 s, the hooks 8 s
+			failed, _ := h.within(10*time.Second, way.wrap(h, succeed), numbered(20)) // the handlers have 2 s, the hooks 8 s
 			h.equal("at once", calls.most.Load(), int64(2))
 
 			if done := 20 - len(failed); done < 4 || done > 16 {
@@ -145,11 +143,11 @@ func (r refusing) SendMessage(context.Context, *sqs.SendMessageInput, ...func(*s
 func TestErrorsOfADeadLetterQueueSayWhoseTheyAre(t *testing.T) {
 	t.Parallel()
 
-	const url = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead"
+	denied := errors.New("denied")
+	err := lambdawrap.DeadLetterQueue(refusing{denied}, "https://sqs.eu-west-1.amazonaws.com/111122223333/dead")(
+		t.Context(), events.SQSMessage{MessageId: "m-1", Body: "b"}, errBank)
 
-	m, denied := events.SQSMessage{MessageId: "m-1", Body: "b"}, errors.New("denied")
-	if err := lambdawrap.DeadLetterQueue(refusing{denied}, url)(t.Context(), m, errBank); !errors.Is(err, denied) ||
-		err.Error() != "lambdawrap: dead-letter queue: denied" {
+	if !errors.Is(err, denied) || err.Error() != "lambdawrap: dead-letter queue: denied" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -159,15 +157,9 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 	t.Parallel()
 
 	for name, happens := range map[string]func(*harness){
-		"another worker has taken the key over": func(h *harness) {
-			h.steal("k")
-		},
-		"the write that ends the key is denied": func(h *harness) {
-			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
-		},
-		"the write that ends the key is not answered": func(h *harness) {
-			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LateReply })
-		},
+		"another worker has taken the key over":       func(h *harness) { h.steal("k") },
+		"the write that ends the key is denied":       func(h *harness) { h.meets(idemddbtest.AccessDenied) },
+		"the write that ends the key is not answered": func(h *harness) { h.meets(idemddbtest.LateReply) },
 	} {
 		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 			dead := h.parking()
@@ -187,22 +179,11 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 // up.
 func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		var taken journal
-
+		taken := h.parkingBecauseOf(lambdawrap.ErrNoKey)
 		h.opts.Key, _ = lambdawrap.Body("id")
-		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
-			taken.add(m.MessageId)
+		h.check(wrap(succeed), batch("m1 "+`{"id":`, "m2 "+`{"id":null}`, "m3 "+`{"id":"k"}`), nil, []string{"m3"})
 
-			if !errors.Is(cause, lambdawrap.ErrNoKey) {
-				h.Errorf("%s: got cause %v, want no key", m.MessageId, cause)
-			}
-
-			return nil
-		}
-		function := wrap(succeed)
-		h.check(function, batch("m1 "+`{"id":`, "m2 "+`{"id":null}`, "m3 "+`{"id":"k"}`), nil, []string{"m3"})
-
-		h.sorted("dead letters", &taken, "m1", "m2")
+		h.sorted("dead letters", taken, "m1 true", "m2 true")
 	})
 }
 
@@ -210,38 +191,31 @@ func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
 func TestWithoutADeadlineAHookHasOneLease(t *testing.T) {
 	t.Parallel()
 
-	hang := func() error { time.Sleep(5 * time.Minute); return nil }
+	hangs := slowly(5 * time.Minute)
 
 	for name, c := range map[string]struct {
-		set    func(*lambdawrap.Options)
-		failed []string
+		deadLetter, onMessage lambdawrap.Handler
+		failed                []string
 	}{
-		"DeadLetter": {func(o *lambdawrap.Options) {
-			o.DeadLetter = func(context.Context, events.SQSMessage, error) error { return hang() }
-		}, []string{"m1"}},
-		"DeadLetter that looks at its context": {func(o *lambdawrap.Options) {
-			o.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { <-ctx.Done(); return ctx.Err() }
-		}, []string{"m1"}},
-		"OnMessage": {func(o *lambdawrap.Options) {
-			o.DeadLetter = func(context.Context, events.SQSMessage, error) error { return nil }
-			o.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { _ = hang() }
-		}, nil},
+		"DeadLetter":                           {hangs, succeed, []string{"m1"}},
+		"DeadLetter that looks at its context": {obeying, succeed, []string{"m1"}},
+		"OnMessage":                            {succeed, hangs, nil},
 	} {
-		for way, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			each(t, name+", "+way, inBubble(&idemddb.Options{Lease: 20 * time.Second}), func(h *harness) {
-				h.equal("error", claim(h, h.store, "bad").Fail(h.Context(), nil), nil)
-				c.set(h.opts)
+		each(t, name, sqsAndBatch(&idemddb.Options{Lease: 20 * time.Second}), func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.equal("error", claim(h, h.store, "bad").Fail(h.Context(), nil), nil)
 
-				ctx, cancel := context.WithCancel(h.Context())
-				time.AfterFunc(time.Second, cancel)
+			h.opts.DeadLetter = hookOf(c.deadLetter)
+			h.opts.OnMessage = func(ctx context.Context, m events.SQSMessage, _ lambdawrap.Outcome) { _ = c.onMessage(ctx, m) }
 
-				begun := time.Now()
-				response, err := wrap(h, succeed)(ctx, batch("m1 bad"))
+			ctx, cancel := context.WithCancel(h.Context())
+			time.AfterFunc(time.Second, cancel)
 
-				h.equal("error", err, nil)
-				h.equal("failed", ids(response), c.failed)
-				h.lasts(time.Since(begun), 20*time.Second, 20*time.Second+moment)
-			})
-		}
+			begun := time.Now()
+			response, err := wrap(succeed)(ctx, batch("m1 bad"))
+
+			h.equal("error", err, nil)
+			h.equal("failed", ids(response), c.failed)
+			h.lasts(time.Since(begun), 20*time.Second, 20*time.Second+moment)
+		})
 	}
 }

@@ -2,12 +2,12 @@ package lambdawrap_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -41,25 +41,6 @@ func TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn(t *testing.T) {
 	}
 }
 
-// SQS always names the group. An event that was built by hand may not, and its messages are one group then.
-func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-
-	for _, way := range ways[:2] {
-		each(t, way.name, everyMode, func(h *harness) {
-			h.opts.Workers = 10
-			event := batch("m1 a0 a", "m2 a1 a", "m3 a2 a")
-
-			for _, record := range event.Records {
-				delete(record.Attributes, "MessageGroupId")
-			}
-
-			h.check(way.wrap(h, failingWith(errBank, "a1")), event, []string{"m2", "m3"}, []string{"m1", "m2"})
-			h.ordered("m1", "m2")
-		})
-	}
-}
-
 func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		dead := h.parking()
@@ -80,18 +61,13 @@ func TestOneKeyInTwoFIFOGroupsFailsOnce(t *testing.T) {
 		nil: {nil, {"m1", "m2", "m4"}}, errBank: {{"m1", "m3", "m4"}, {"m1", "m2"}},
 	} {
 		for _, workers := range []int{1, 4} {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHarness(t, nil)
+			each(t, fmt.Sprint(cause, " of ", workers, " workers"), inBubble(nil), func(h *harness) {
 				h.opts.Workers = workers
-				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-					if m.MessageId != "m1" {
-						return nil
-					}
-
+				function := h.handle(only("m1", func(context.Context, events.SQSMessage) error {
 					time.Sleep(time.Second) // m3 would meet its claim if it did not wait
 
 					return cause
-				})
+				}))
 				h.check(function, batch("m1 x a", "m2 y b", "m3 x b", "m4 z a"), want[0], want[1])
 
 				if cause == nil {
@@ -100,29 +76,6 @@ func TestOneKeyInTwoFIFOGroupsFailsOnce(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		event := batch("m1 k1", "m2 k2", "m3 k3")
-		for i := range event.Records {
-			event.Records[i].Attributes = map[string]string{"MessageGroupId": "tenant"}
-		}
-
-		h.check(wrap(failingWith(errBank, "k1")), event, []string{"m1"}, []string{"m1", "m2", "m3"})
-	})
-}
-
-func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		event := batch("m0 k0 g", "m1 k1 g", "m2 k2 g", "m3 k3 g")
-		for _, i := range []int{1, 3} {
-			event.Records[i].EventSourceARN = "arn:aws:sqs:us-east-1:123456789012:other.fifo"
-		}
-
-		h.answeredIn(time.Minute, wrap(failingWith(errBank, "k0")), event, "m0", "m2")
-		h.equal("records", []string{h.state("k1"), h.state("k3")}, []string{"COMPLETED", "COMPLETED"})
-	})
 }
 
 func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
@@ -229,26 +182,68 @@ func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
 	})
 }
 
-// The next handler does not start before it is known whether the hook takes what will never succeed.
-func TestAFailureThatTheDeadLetterHookTakesDoesNotStopABatch(t *testing.T) {
+// With StopAtFailure, the next handler does not start before it is known whether the hook takes what will never succeed.
+func TestWhichMessagesAFailureStops(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct {
-		cause        error
-		hook         bool
-		failed, runs []string
-	}{
-		"an error, beside a hook":              {errBank, true, []string{"m1", "m2"}, []string{"m1"}},
-		"a permanent error, without a hook":    {lambdawrap.Permanent(errBank), false, []string{"m1", "m2"}, []string{"m1"}},
-		"a permanent error, and a hook for it": {lambdawrap.Permanent(errBank), true, nil, []string{"m1", "m2"}},
-	} {
-		each(t, name, everyMode, func(h *harness) {
-			if h.opts.StopAtFailure = true; c.hook {
-				h.parking()
+	every := func(set func(m *events.SQSMessage)) func(*harness, []events.SQSMessage) {
+		return func(_ *harness, messages []events.SQSMessage) {
+			for i := range messages {
+				set(&messages[i])
 			}
+		}
+	}
+	stops := func(h *harness, _ []events.SQSMessage) { h.opts.StopAtFailure = true }
+	parks := func(h *harness, _ []events.SQSMessage) { h.opts.StopAtFailure, _ = true, h.parking() }
+	permanent := lambdawrap.Permanent(errBank)
+	queue, other := ways, "arn:aws:sqs:us-east-1:123456789012:other.fifo"
 
-			h.check(h.handle(failingWith(c.cause, "a")), batch("m1 a", "m2 b"), c.failed, c.runs)
-		})
+	for name, c := range map[string]struct {
+		ways         []way // with Batch, the user's handler decides what it runs after a failure
+		set          func(h *harness, messages []events.SQSMessage)
+		event        events.SQSEvent // the key "bad" fails
+		cause        error
+		failed, runs []string // no runs: any
+	}{
+		"a standard queue with message groups is standard": {queue, every(func(m *events.SQSMessage) {
+			m.Attributes = map[string]string{"MessageGroupId": "tenant"}
+		}), batch("m1 bad", "m2 k2", "m3 k3"), errBank, []string{"m1"}, []string{"m1", "m2", "m3"}},
+		// SQS always names the group. An event that was built by hand may not.
+		"messages of a FIFO queue without a group are one group": {queue[:2], every(func(m *events.SQSMessage) {
+			delete(m.Attributes, "MessageGroupId")
+		}), batch("m1 a0 a", "m2 bad a", "m3 a2 a"), errBank, []string{"m2", "m3"}, []string{"m1", "m2"}},
+		"two FIFO queues with one group name are two groups": {queue, func(_ *harness, messages []events.SQSMessage) {
+			messages[1].EventSourceARN, messages[3].EventSourceARN = other, other
+		}, batch("m0 bad g", "m1 k1 g", "m2 k2 g", "m3 k3 g"), errBank, []string{"m0", "m2"}, nil},
+		"StopAtFailure, and an error beside a hook": {
+			queue[:1], parks, batch("m1 bad", "m2 b"), errBank, []string{"m1", "m2"}, []string{"m1"},
+		},
+		"StopAtFailure, and a permanent error without a hook": {
+			queue[:1], stops, batch("m1 bad", "m2 b"), permanent, []string{"m1", "m2"}, []string{"m1"},
+		},
+		"StopAtFailure, and a permanent error for the hook": {queue[:1], parks, batch("m1 bad", "m2 b"), permanent, nil, []string{"m1", "m2"}},
+		"StopAtFailure of a FIFO queue": { // a group stops by itself, and must not stop another one
+			queue[:1], stops, batch("m1 bad a", "m2 a2 a", "m3 b1 b"), errBank, []string{"m1", "m2"}, []string{"m1", "m3"},
+		},
+	} {
+		for _, way := range c.ways {
+			each(t, name+", "+way.name, everyMode, func(h *harness) {
+				c.set(h, c.event.Records)
+				h.answeredIn(time.Minute, way.wrap(h, failingWith(c.cause, "bad")), c.event, c.failed...)
+
+				for _, m := range c.event.Records {
+					h.equal("done "+m.MessageId, h.state(m.Body) == "COMPLETED", m.Body != "bad" && !slices.Contains(c.failed, m.MessageId))
+				}
+
+				if strings.HasPrefix(name, "messages of") {
+					h.ordered(c.runs...)
+				}
+
+				if c.runs != nil {
+					h.ran(c.runs...)
+				}
+			})
+		}
 	}
 }
 
@@ -257,8 +252,6 @@ func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure, h.opts.Workers = true, 2
 
-		var began atomic.Int32
-
 		runs, failed := make(chan struct{}), make(chan struct{})
 		h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
 			if m.Body == "b" { // from here on the wrapper knows that it has failed
@@ -266,30 +259,18 @@ func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
 			}
 		}
 
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if began.Add(1); m.Body == "a" {
-				close(runs)
-				<-failed
+		function := h.handle(byKey(map[string]lambdawrap.Handler{"a": does(func() error {
+			close(runs)
+			<-failed
 
-				return nil
-			}
-
+			return nil
+		})}, does(func() error {
 			<-runs
 
 			return errBank
-		})
+		})))
 
-		h.answered(function, batch("m1 a", "m2 b", "m3 c"), "m2", "m3")
-		h.equal("handlers", began.Load(), int32(2))
+		h.check(function, batch("m1 a", "m2 b", "m3 c"), []string{"m2", "m3"}, []string{"m1", "m2"})
 		h.equal("a", h.state("a"), "COMPLETED")
-	})
-}
-
-// A group stops by itself, and must not stop another one.
-func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		h.opts.StopAtFailure = true
-
-		h.check(h.handle(failingWith(errBank, "a1")), batch("m1 a1 a", "m2 a2 a", "m3 b1 b"), []string{"m1", "m2"}, []string{"m1", "m3"})
 	})
 }

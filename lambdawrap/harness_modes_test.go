@@ -325,6 +325,11 @@ func claimedAndOptimistic(modes func(*testing.T, func(*harness))) func(*testing.
 	}
 }
 
+// meets gives all requests from now on a fault.
+func (h *harness) meets(fault idemddbtest.Fault) {
+	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+}
+
 // faultFor is an interceptor that gives some requests a fault.
 func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {

@@ -2,6 +2,8 @@ package lambdawrap_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -277,6 +279,18 @@ func (h *harness) parking() *journal {
 	dead := &journal{}
 	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
 		dead.add(m.MessageId)
+
+		return nil
+	}
+
+	return dead
+}
+
+// parkingBecauseOf sets a dead-letter hook that takes each message, and notes its id and whether this is the cause.
+func (h *harness) parkingBecauseOf(cause error) *journal {
+	dead := &journal{}
+	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
+		dead.add(fmt.Sprint(m.MessageId, " ", errors.Is(err, cause)))
 
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -287,18 +285,11 @@ func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-
-	var dead journal
-
+	dead := h.parkingBecauseOf(closed{errBank})
 	h.opts.StopAtFailure = true
-	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
-		dead.add(fmt.Sprint(m.MessageId, " ", errors.Is(cause, closed{errBank})))
-
-		return nil
-	}
 	h.opts.Key = keyless(closed{errBank}, "k0")
 
 	h.check(h.handle(failWith(closed{errBank})), numbered(3), nil, []string{"m1", "m2"})
 	h.logs("outcome=no_key") // it has no record that says failed
-	h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m0 true", "m1 true", "m2 true"})
+	h.sorted("dead letters", dead, "m0 true", "m1 true", "m2 true")
 }

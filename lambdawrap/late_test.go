@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,29 +61,23 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			each(t, fmt.Sprint(name, ", single: ", single), inBubble(&idemddb.Options{NoTakeover: true, Single: single}), func(h *harness) {
-				var done effects
+		opts := &idemddb.Options{NoTakeover: true, Single: single}
+		each(t, fmt.Sprint("single: ", single), sqsAndBatch(opts), func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			var done effects
 
-				h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
-					select {
-					case <-time.After(2300 * time.Millisecond):
-						done.add(m)
+			h.untilDone(10*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
+				select {
+				case <-time.After(2300 * time.Millisecond):
+					done.add(m)
 
-						return nil
-					case <-ctx.Done():
-						return errBank // nothing was sent
-					}
-				}), numbered(10), 10)
-
-				for i := range 10 {
-					h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
+					return nil
+				case <-ctx.Done():
+					return errBank // nothing was sent
 				}
-
-				all, doubles := done.sum()
-				h.equal("effects", []int{all, doubles}, []int{10, 0})
-			})
-		}
+			}), numbered(10), 10)
+			h.settled(10)
+			done.once(h, 10)
+		})
 	}
 }
 
@@ -120,62 +113,34 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			each(t, fmt.Sprint(name, ", single: ", single), inBubble(&idemddb.Options{Lease: 4 * time.Second, Single: single}), func(h *harness) {
-				h.opts.Reserve = 30 * time.Second
-				other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
+		opts := &idemddb.Options{Lease: 4 * time.Second, Single: single}
+		each(t, fmt.Sprint("single: ", single), sqsAndBatch(opts), func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			h.opts.Reserve = 30 * time.Second
+			ctx, cancel := context.WithCancel(h.Context())
+			taken := h.competitor(ctx, 1, time.Second)
 
-				var taken atomic.Bool
-
-				go func() {
-					for range 58 {
-						time.Sleep(time.Second)
-
-						if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
-							taken.Store(true)
-						}
-					}
-				}()
-
-				h.answeredIn(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
-				h.equal("taken over while its handler ran", taken.Load(), false)
-				h.equal("record", h.state("k0"), "COMPLETED")
-			})
-		}
+			h.answeredIn(time.Minute, wrap(slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
+			cancel()
+			h.equal("taken over while its handler ran", taken.Load(), int64(0))
+			h.equal("record", h.state("k0"), "COMPLETED")
+		})
 	}
 }
 
 func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 	t.Parallel()
 
-	for name, result := range map[string]func() error{
-		"success":   func() error { return nil },
-		"error":     func() error { return errBank },
-		"permanent": func() error { return lambdawrap.Permanent(errBank) },
-		"panic":     func() error { panic("late") },
-		"exit":      func() error { goexit(); return nil },
-	} {
-		each(t, name, everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-			hooks := 0
-			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-				hooks++
+	for _, answer := range answers {
+		each(t, answer.name, everyWayAndOptimistic, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			dead := h.parking()
 
-				return nil
-			}
-
-			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-			defer cancel()
-
-			response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
+			h.answeredIn(10*time.Second, wrap(func(ctx context.Context, _ events.SQSMessage) error {
 				<-ctx.Done()
 				time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
 				h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
 
-				return result()
-			})(ctx, numbered(1))
-			h.equal("error", err, nil)
-			h.equal("in time", ctx.Err(), nil)
-			h.equal("failed", ids(response), []string{"m0"})
+				return answer.give()
+			}), numbered(1), "m0")
 			h.logs("level=WARN", "outcome=late")
 
 			// The handler may still run, so its claim lasts for one more lease, which nothing renews. What it staged without one is dropped.
@@ -184,14 +149,14 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 			if h.opts.Optimistic {
 				h.equal("record", h.state("k0"), "none")
 			} else {
-				_, _, err = h.store.Claim(h.Context(), "k0", nil)
+				_, _, err := h.store.Claim(h.Context(), "k0", nil)
 				h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
 				h.equal("record", h.state("k0"), "INPROGRESS")
 			}
 
 			h.noRenewals()
 			h.equal("committed", h.counted("k0"), "")
-			h.equal("hooks", hooks, 0)
+			h.equal("dead letters", dead.all(), []string(nil))
 
 			claim(h, h.store, "k0") // the lease is over
 		})
@@ -207,22 +172,12 @@ func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
 
 		begun := time.Now()
 		h.opts.Workers, h.opts.Reserve = 2, reserve
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { // the hook begins before the first handler is late
-			time.Sleep(reserve)
+		h.opts.DeadLetter = hookOf(slowly(reserve)) // the hook begins before the first handler is late
+		function := h.handle(byKey(map[string]lambdawrap.Handler{"k1": does(func() error {
+			time.Sleep(limit - reserve)
 
-			return nil
-		}
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "k1" {
-				time.Sleep(limit - reserve)
-
-				return lambdawrap.Permanent(errBank)
-			}
-
-			time.Sleep(2 * limit)
-
-			return nil
-		})
+			return lambdawrap.Permanent(errBank)
+		})}, slowly(2*limit)))
 
 		time.AfterFunc(limit-reserve/4-time.Second, func() { // this is a second before the answer, and many leases after the handler was late
 			c, _, err := h.open(h.db, nil).Claim(context.Background(), "k0", nil)
@@ -250,11 +205,10 @@ func TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers(t *testing.T) {
 			}
 		}
 
-		h.equal("runs", len(h.runs.all()), 0)
+		h.ran()
 		h.equal("requests", len(h.db.Requests()), 0)
 
-		failed, _ := h.within(11*time.Second, function, numbered(1))
-		h.equal("failed in 11 s", failed, []string(nil))
+		h.answeredIn(11*time.Second, function, numbered(1))
 		h.check(function, deliveredFor(numbered(3), 2), nil, []string{"m1", "m2"}) // there is no deadline
 	})
 }
@@ -286,8 +240,6 @@ func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout = 2 * time.Second
 
-		var ended effects
-
 		h.answeredIn(30*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
 			begun := time.Now()
 			deadline, _ := ctx.Deadline()
@@ -298,13 +250,9 @@ func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
 				h.Errorf("%s: the context ends after %v, its deadline is in %v", m.MessageId, took, deadline.Sub(begun))
 			}
 
-			ended.add(m)
-
 			return nil // it is done all the same
 		}), numbered(3))
-
-		all, _ := ended.sum()
-		h.equal("ended", all, 3)
+		h.ran(messageIDs(3)...)
 	})
 }
 
@@ -312,13 +260,7 @@ func TestAnAnswerAfterTheTimeoutCounts(t *testing.T) {
 	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Timeout = 2 * time.Second
 
-		h.answeredIn(30*time.Second, wrap(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "k0" {
-				time.Sleep(2400 * time.Millisecond) // it is late at 2.5 s
-			}
-
-			return nil
-		}), numbered(4))
+		h.answeredIn(30*time.Second, wrap(only("k0", slowly(2400*time.Millisecond))), numbered(4)) // it is late at 2.5 s
 		h.ran(messageIDs(4)...)
 		h.equal("record", h.state("k0"), "COMPLETED")
 	})
@@ -332,15 +274,7 @@ func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T)
 			h.opts.Timeout, h.opts.Workers = 2*time.Second, workers
 			place := h.hiding(nil)
 
-			function := h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "k0" {
-					return nil
-				}
-
-				time.Sleep(time.Minute)
-
-				return nil
-			}))
+			function := h.handle(h.staging(byKey(map[string]lambdawrap.Handler{"k0": succeed}, slowly(time.Minute))))
 			took := h.answeredIn(15*time.Minute, function, deliveredFor(numbered(60), 1), messageIDs(60)[1:]...)
 			h.lasts(took, 2500*time.Millisecond, 2500*time.Millisecond+moment)
 

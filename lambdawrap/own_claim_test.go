@@ -160,18 +160,16 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 			h.store = h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
 
 			ends := h.outcomes()
-			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "k0" {
-					time.Sleep(moment) // the other keys are claimed meanwhile
-					frozen.Store(int64(time.Minute))
+			function := h.handle(only("k0", does(func() error {
+				time.Sleep(moment) // the other keys are claimed meanwhile
+				frozen.Store(int64(time.Minute))
 
-					if taken {
-						h.steal("k1")
-					}
+				if taken {
+					h.steal("k1")
 				}
 
 				return nil
-			})
+			})))
 
 			h.answeredIn(time.Minute, function, numbered(3), "m1", "m2")
 			h.ran("m0")
@@ -187,13 +185,13 @@ func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
 		ends := h.outcomes()
-		h.answeredIn(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+		h.answeredIn(time.Minute, h.handle(does(func() error {
 			time.Sleep(moment) // the other key is claimed meanwhile
 			h.steal("k1")
 			time.Sleep(20 * time.Second)
 
 			return nil
-		}), numbered(2), "m1")
+		})), numbered(2), "m1")
 		h.ran("m0")
 		h.sorted("ends", ends, "m0 completed", "m1 fenced")
 	})
@@ -224,22 +222,21 @@ func TestALostClaimCancelsTheHandler(t *testing.T) {
 	})
 }
 
-// competitor claims these keys again and again until ctx ends. It returns the number of claims that it got.
-func (h *harness) competitor(ctx context.Context, keys int) *atomic.Int64 {
+// competitor claims the first keys of numbered every now and then until ctx ends. It returns the number of claims that it got.
+func (h *harness) competitor(ctx context.Context, keys int, every time.Duration) *atomic.Int64 {
 	var got atomic.Int64
 
 	rival := h.open(h.db, &idemddb.Options{Single: true, Observe: func(context.Context, idemddb.Event) {}})
 
 	go func() {
 		for ctx.Err() == nil {
+			time.Sleep(every)
+
 			for i := range keys {
-				claim, _, _ := rival.Claim(ctx, fmt.Sprintf("k%d", i), nil)
-				if claim != nil {
+				if claim, _, _ := rival.Claim(ctx, fmt.Sprint("k", i), nil); claim != nil {
 					got.Add(1)
 				}
 			}
-
-			time.Sleep(7 * time.Second)
 		}
 	}()
 
@@ -247,121 +244,96 @@ func (h *harness) competitor(ctx context.Context, keys int) *atomic.Int64 {
 }
 
 func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
-	t.Parallel()
+	sqsAndBatch(nil)(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		ctx, cancel := context.WithCancel(h.Context())
 
-	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		each(t, name, inBubble(nil), func(h *harness) {
-			ctx, cancel := context.WithCancel(h.Context())
+		var got *atomic.Int64
 
-			var got *atomic.Int64
-
-			function := wrap(h, func(_ context.Context, m events.SQSMessage) error {
-				if m.MessageId == "m0" {
-					got = h.competitor(ctx, 20)
-				}
-
-				time.Sleep(40 * time.Second)
-
-				return nil
-			})
-
-			h.expect(function, numbered(20), nil, messageIDs(20))
-			cancel()
-			h.equal("taken over", got.Load(), int64(0))
-			h.equal("fenced", h.count(idemddb.KindFenced), 0)
-
-			renewals, inGroups := 0, 0
-
-			for _, r := range h.db.Requests() {
-				for _, part := range append(r.Items, r) {
-					if strings.HasPrefix(part.Update, `SET "lease" = ?`) || strings.HasPrefix(part.Update, "SET lease = :lease") {
-						renewals++
-					}
-				}
-
-				if len(r.Items) > 0 {
-					inGroups++
-				}
+		function := wrap(func(_ context.Context, m events.SQSMessage) error {
+			if m.MessageId == "m0" {
+				got = h.competitor(ctx, 20, 7*time.Second)
 			}
 
-			// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
-			if renewals < 400 || inGroups > 120 {
-				h.Errorf("%d renewals in %d groups", renewals, inGroups)
-			}
+			time.Sleep(40 * time.Second)
 
-			time.Sleep(2 * time.Second)
+			return nil
 		})
-	}
+
+		h.expect(function, numbered(20), nil, messageIDs(20))
+		cancel()
+		h.equal("taken over", got.Load(), int64(0))
+		h.equal("fenced", h.count(idemddb.KindFenced), 0)
+
+		renewals, inGroups := 0, 0
+
+		for _, r := range h.db.Requests() {
+			for _, part := range append(r.Items, r) {
+				if strings.HasPrefix(part.Update, `SET "lease" = ?`) || strings.HasPrefix(part.Update, "SET lease = :lease") {
+					renewals++
+				}
+			}
+
+			if len(r.Items) > 0 {
+				inGroups++
+			}
+		}
+
+		// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
+		if renewals < 400 || inGroups > 120 {
+			h.Errorf("%d renewals in %d groups", renewals, inGroups)
+		}
+	})
 }
 
 // A key that is throttled is claimed by further requests. That must not cost the others, which have their answers, their leases.
 func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testing.T) {
-	t.Parallel()
+	sqsAndBatch(nil)(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		begun := time.Now()
+		h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
 
-	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-		each(t, name, inBubble(nil), func(h *harness) {
-			begun := time.Now()
-			h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
+		var isTaken atomic.Bool
 
-			rival := h.open(h.db, &idemddb.Options{Single: true})
-
-			var taken atomic.Int64
-
-			time.AfterFunc(40*time.Second, func() { // this is later than the end of the lease
-				if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
-					taken.Add(1) // it works on the message until the test has ended
-				}
-			})
-
-			ctx, cancel := context.WithTimeout(h.Context(), 5*time.Minute)
-			defer cancel()
-
-			response, err := wrap(h, succeed)(ctx, numbered(2))
-			h.equal("error", err, nil)
-
-			for _, id := range h.runs.all() {
-				if id == "m0" && taken.Load() > 0 {
-					h.Errorf("run beside a taker; answered %v", ids(response))
-				}
-			}
+		rival := h.open(h.db, &idemddb.Options{Single: true})
+		time.AfterFunc(40*time.Second, func() { // this is later than the end of the lease
+			claim, _, _ := rival.Claim(context.Background(), "k0", nil)
+			isTaken.Store(claim != nil) // it works on the message until the test has ended
 		})
-	}
+
+		failed, _ := h.within(5*time.Minute, wrap(succeed), numbered(2))
+		if slices.Contains(h.runs.all(), "m0") && isTaken.Load() {
+			h.Errorf("run beside a taker; failed: %v", failed)
+		}
+	})
 }
 
 // A renewal runs in a goroutine of its own. A panic there must not end the process, only the claim.
 func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 	t.Parallel()
 
-	for name, panics := range map[string]func(h *harness, on *atomic.Bool) *idemddb.Store{
-		"of the client": func(h *harness, on *atomic.Bool) *idemddb.Store {
-			return h.open(h.before(func() {
-				if on.Load() {
-					panic("client")
-				}
-			}), nil)
-		},
-		"of the observer": func(h *harness, on *atomic.Bool) *idemddb.Store {
-			return h.open(h.db, &idemddb.Options{Observe: func(context.Context, idemddb.Event) {
-				if on.Load() {
-					panic("observer")
-				}
-			}})
+	for name, open := range map[string]func(h *harness, panics func()) *idemddb.Store{
+		"of the client": func(h *harness, panics func()) *idemddb.Store { return h.open(h.before(panics), nil) },
+		"of the observer": func(h *harness, panics func()) *idemddb.Store {
+			return h.open(h.db, &idemddb.Options{Observe: func(context.Context, idemddb.Event) { panics() }})
 		},
 	} {
 		for _, way := range ways {
 			each(t, name+", "+way.name, inBubble(nil), func(h *harness) {
 				var on atomic.Bool
 
-				h.store = panics(h, &on)
+				h.store = open(h, func() {
+					if on.Load() {
+						panic("in a renewal")
+					}
+				})
 
-				response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
+				response, err := way.wrap(h, does(func() error {
 					time.Sleep(time.Second) // all keys are claimed meanwhile
 					on.Store(true)
 					time.Sleep(20 * time.Second)
 					on.Store(false)
 
 					return nil
-				})(h.Context(), numbered(3))
+				}))(h.Context(), numbered(3))
 				h.equal("error", err, nil)
 
 				for i := range 3 {

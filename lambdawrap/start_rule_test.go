@@ -45,6 +45,14 @@ func (e *effects) sum() (all, doubles int) {
 	return all, doubles
 }
 
+// once demands that there was one effect of each of so many messages.
+func (e *effects) once(h *harness, messages int) {
+	h.Helper()
+
+	all, doubles := e.sum()
+	h.equal("effects, and those that were not the first", []int{all, doubles}, []int{messages, 0})
+}
+
 // untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries. It returns the
 // number of invocations.
 func (h *harness) untilDone(limit time.Duration, function wrapped, event events.SQSEvent, size int) int {
@@ -97,8 +105,7 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 						return nil
 					}), numbered(20), 10)
 
-					all, doubles := done.sum()
-					h.equal("effects", []int{all, doubles}, []int{20, 0})
+					done.once(h, 20)
 				})
 			}
 		}
@@ -245,9 +252,7 @@ func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
 						}
 					}), numbered(60), 20)
 
-					if all, doubles := done.sum(); all != 60 || doubles != 0 {
-						t.Errorf("seed %d: %d effects of 60 messages, %d doubles", seed, all, doubles)
-					}
+					done.once(h, 60)
 				})
 			}
 		})

@@ -71,14 +71,8 @@ func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
 			)
 
 			bubble(t, &idemddb.Options{MaxAttempts: attempts}, func(h *harness) {
-				var parked journal
-
 				h.opts.Workers = 25
-				h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
-					parked.add(fmt.Sprint(m.MessageId, " ", errors.Is(err, idemddb.ErrFailed)))
-
-					return nil
-				}
+				parked := h.parkingBecauseOf(idemddb.ErrFailed)
 
 				s := &shard{harness: h, size: size, limit: 100}
 				for i := range rounds(10_000) {

@@ -27,7 +27,7 @@ var outcomeMutants = []mutant{
 		file: "lambdawrap/invocation.go",
 		old:  `StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),`,
 		new:  `StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return false }),`,
-		pkg:  "lambdawrap", run: "TestAFIFOQueueIgnoresStopAtFailure",
+		pkg:  "lambdawrap", run: "TestWhichMessagesAFailureStops/StopAtFailure_of_a_FIFO_queue",
 	},
 	{
 		why:  "the worker of a handler that failed is given to the next message before the failure is known",
@@ -240,7 +240,7 @@ var outcomeMutants = []mutant{
 		file: "lambdawrap/message.go",
 		old:  `strings.HasSuffix(record.EventSourceARN, ".fifo")`,
 		new:  `record.Attributes["MessageGroupId"] != ""`,
-		pkg:  "lambdawrap", run: "TestAStandardQueueWithMessageGroupsIsStandard",
+		pkg:  "lambdawrap", run: "TestWhichMessagesAFailureStops/a_standard_queue",
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
