@@ -7,10 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -131,59 +128,6 @@ func TestWhatStandsInAMessageOfAFIFOQueueKeepsItsOrder(t *testing.T) {
 		h.runs.clear()
 		h.answered(wrap(succeed), event)
 		h.ordered("m2", "m2/1", "m3", "m3/1")
-	})
-}
-
-// An envelope that hangs costs its own message. The others neither wait for it nor for one that is slow.
-func TestAnEnvelopeThatHangsCostsItsMessageOnly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		begun := time.Now()
-
-		var late atomic.Bool
-
-		h.opts.Workers, h.opts.Key = 2, nil
-		h.opts.Envelope = func(ctx context.Context, m events.SQSMessage) ([]lambdawrap.Enveloped, error) {
-			switch m.Body {
-			case "hangs":
-				<-ctx.Done()
-				late.Store(true)
-
-				return nil, ctx.Err()
-			case "slow+s":
-				<-time.After(2 * time.Second)
-			}
-
-			return plus(ctx, m)
-		}
-
-		quick := map[string]time.Duration{}
-		h.answeredIn(20*time.Second, lambdawrap.SQS(h.store, func(_ context.Context, m events.SQSMessage) error {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-
-			quick[m.Body] = time.Since(begun)
-
-			return nil
-		}, h.opts), batch("m1 hangs", "m2 slow+s", "m3 a+b", "m4 c"), "m1")
-		h.logs("messageId=m1 comesBack=true outcome=no_time")
-
-		for _, body := range []string{"a", "b", "c"} {
-			if at, ran := quick[body]; !ran || at > 3*time.Second {
-				t.Errorf("%s ran after %v, %v", body, at, ran)
-			}
-		}
-
-		if len(quick) != 5 {
-			t.Errorf("ran: %v", quick)
-		}
-
-		synctest.Wait()
-
-		if !late.Load() {
-			t.Error("the envelope that hangs was not told to stop")
-		}
 	})
 }
 

@@ -195,8 +195,13 @@ func hookOf(work lambdawrap.Handler) func(context.Context, events.SQSMessage, er
 
 // keyless is a key function that fails with this error for these bodies, and takes any other as the key.
 func keyless(err error, bodies ...string) lambdawrap.KeyFunc {
-	return func(_ context.Context, m events.SQSMessage) (string, error) {
-		if slices.Contains(bodies, m.Body) {
+	return finding(failingWith(err, bodies...))
+}
+
+// finding is a key function that does this first, and takes the body as the key.
+func finding(first lambdawrap.Handler) lambdawrap.KeyFunc {
+	return func(ctx context.Context, m events.SQSMessage) (string, error) {
+		if err := first(ctx, m); err != nil {
 			return "", err
 		}
 

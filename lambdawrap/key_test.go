@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -53,49 +52,36 @@ func TestAttribute(t *testing.T) {
 	}
 	key := lambdawrap.Attribute("order")
 
-	got := map[string]string{}
-	for name, m := range map[string]events.SQSMessage{
-		"a string":                  message("String", "1", nil),
-		"a string with a label":     message("String.uuid", "1", nil),
-		"a number":                  message("Number", "1", nil),
-		"a number, written longer":  message("Number", "1.0", nil),
-		"a number beyond float64":   message("Number.int", "9007199254740993", nil),
-		"binary":                    message("Binary", "", []byte("1")),
-		"binary that is not UTF-8":  message("Binary", "", []byte{0xff, 0}),
-		"a string with an encoding": message("String", "MQ==", nil),
-		"a string of a space":       message("String", " ", nil),
-	} {
-		got[name] = mustKey(t, key, m)
-	}
-
-	want := map[string]string{
-		"a string":                  `#["String","1"]`,
-		"a string with a label":     `#["String","1"]`,
-		"a number":                  `#["Number","1"]`,
-		"a number, written longer":  `#["Number","1.0"]`,
-		"a number beyond float64":   `#["Number","9007199254740993"]`,
-		"binary":                    `#["Binary","MQ=="]`,
-		"binary that is not UTF-8":  `#["Binary","/wA="]`,
-		"a string with an encoding": `#["String","MQ=="]`,
-		"a string of a space":       `#["String"," "]`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
-
-	for name, m := range map[string]events.SQSMessage{
-		"no attributes":    {},
-		"another one":      {MessageAttributes: map[string]events.SQSMessageAttribute{"Order": {DataType: "String"}}},
-		"an empty string":  message("String", "", nil),
-		"an empty number":  message("Number", "", nil),
-		"no bytes":         message("Binary", "1", nil),
-		"an unknown type":  message("s3cr3t", "s3cr3t", nil),
-		"not UTF-8":        message("String", "s3cr3t\xff", nil),
-		"no value pointer": {MessageAttributes: map[string]events.SQSMessageAttribute{"order": {DataType: "String"}}},
+	for name, c := range map[string]struct {
+		message events.SQSMessage
+		want    string // "" for no key
+	}{
+		"a string":                  {message("String", "1", nil), `#["String","1"]`},
+		"a string with a label":     {message("String.uuid", "1", nil), `#["String","1"]`},
+		"a number":                  {message("Number", "1", nil), `#["Number","1"]`},
+		"a number, written longer":  {message("Number", "1.0", nil), `#["Number","1.0"]`},
+		"a number beyond float64":   {message("Number.int", "9007199254740993", nil), `#["Number","9007199254740993"]`},
+		"binary":                    {message("Binary", "", []byte("1")), `#["Binary","MQ=="]`},
+		"binary that is not UTF-8":  {message("Binary", "", []byte{0xff, 0}), `#["Binary","/wA="]`},
+		"a string with an encoding": {message("String", "MQ==", nil), `#["String","MQ=="]`},
+		"a string of a space":       {message("String", " ", nil), `#["String"," "]`},
+		"no attributes":             {},
+		"another one":               {events.SQSMessage{MessageAttributes: map[string]events.SQSMessageAttribute{"Order": {DataType: "String"}}}, ""},
+		"an empty string":           {message("String", "", nil), ""},
+		"an empty number":           {message("Number", "", nil), ""},
+		"no bytes":                  {message("Binary", "1", nil), ""},
+		"an unknown type":           {message("s3cr3t", "s3cr3t", nil), ""},
+		"not UTF-8":                 {message("String", "s3cr3t\xff", nil), ""},
+		"no value pointer":          {events.SQSMessage{MessageAttributes: map[string]events.SQSMessageAttribute{"order": {DataType: "String"}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkNoKey(t, key, m, `attribute "order"`)
+
+			if c.want == "" {
+				checkNoKey(t, key, c.message, `attribute "order"`)
+			} else if got := mustKey(t, key, c.message); got != c.want {
+				t.Errorf("got the key %q, want %q", got, c.want)
+			}
 		})
 	}
 }
@@ -231,18 +217,9 @@ func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-		switch m.Body {
-		case "none":
-			return "", lambdawrap.ErrNoKey
-		case "empty":
-			return "", nil
-		case "both":
-			return "k", errBank
-		default:
-			return m.Body, nil
-		}
-	}
+	keys := map[string]string{"none": "", "empty": "", "both": "k", "k": "k"}
+	causes := map[string]error{"none": lambdawrap.ErrNoKey, "both": errBank}
+	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) { return keys[m.Body], causes[m.Body] }
 	h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) {
 		h.equal("the message whose fingerprint is asked for", m.Body, "k")
 
@@ -254,20 +231,8 @@ func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
 
 func TestAKeyFunctionThatPanicsIsItsMessagesFailure(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-			if m.Body == "k1" {
-				panic("key")
-			}
-
-			return m.Body, nil
-		}
-		h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) {
-			if m.Body == "k2" {
-				panic(errors.New("fingerprint"))
-			}
-
-			return m.Body, nil
-		}
+		h.opts.Key = finding(only("k1", does(func() error { panic("key") })))
+		h.opts.Fingerprint = finding(only("k2", does(func() error { panic(errors.New("fingerprint")) })))
 		h.check(wrap(succeed), numbered(4), []string{"m1", "m2"}, []string{"m0", "m3"})
 
 		h.logs("panic: key", "panic: fingerprint", "stack=", "level=ERROR")

@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -47,23 +47,30 @@ func (h *harness) outcomes() *journal {
 	return ends
 }
 
-// keyWays are all wrappers whose key functions run side by side.
+// keyWays are all wrappers whose key functions run side by side. With envelopes, what is to be a key function is the EnvelopeFunc.
 var keyWays = []way{
 	{"SQS", (*harness).handle},
 	{"SQS, optimistic", func(h *harness, work lambdawrap.Handler) wrapped {
 		h.opts.Optimistic = true
 
-		return h.handle(func(ctx context.Context, m events.SQSMessage) error {
-			if err := work(ctx, m); err != nil {
-				return err
-			}
-
-			return idemddb.Stage(ctx, idemddb.Effects{})
-		})
+		return h.handle(func(ctx context.Context, m events.SQSMessage) error { return errors.Join(work(ctx, m), staged(ctx, m)) })
 	}},
 	{"Batch", (*harness).whole},
 	{"Kinesis", (*harness).kinesis},
 	{"DynamoDBStream", (*harness).dynamoDBStream},
+	{"SQS, in envelopes", func(h *harness, work lambdawrap.Handler) wrapped {
+		find := h.opts.Key
+		h.opts.Key = keyless(nil)
+		h.opts.Envelope = func(ctx context.Context, m events.SQSMessage) ([]lambdawrap.Enveloped, error) {
+			if _, err := find(ctx, m); err != nil {
+				return nil, err
+			}
+
+			return []lambdawrap.Enveloped{{Message: m}}, nil
+		}
+
+		return h.handle(work)
+	}},
 }
 
 func everyKeyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
@@ -158,49 +165,44 @@ func TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs(t *testing.T) {
 func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 	t.Parallel()
 
+	done := []string{"m1 replayed", "m2 completed", "m3 replayed"}
+	failed := []string{"m1 released", "m2 released", "m3 released"}
+
 	for name, c := range map[string]struct {
 		lookup, work time.Duration
-		fails        bool
-		failed       []string
+		cause        error
 		outcomes     []string
 	}{
-		"that is done":     {5 * time.Second, time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
-		"that is at work":  {time.Second, 5 * time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
-		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
-		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
+		"that is done":     {5 * time.Second, time.Second, nil, done},
+		"that is at work":  {time.Second, 5 * time.Second, nil, done},
+		"that has failed":  {5 * time.Second, time.Second, errBank, failed},
+		"that then failed": {time.Second, 5 * time.Second, errBank, failed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		for _, way := range keyWays[:2] {
+			each(t, name+", "+way.name, everyMode, func(h *harness) {
+				ends := h.outcomes()
+				h.opts.Workers = 4
+				h.slowKeys(c.lookup, "k,slow")
 
-			for _, way := range []way{keyWays[0], keyWays[1]} {
-				each(t, way.name, everyMode, func(h *harness) {
-					ends := h.outcomes()
-					h.opts.Workers = 4
-					h.slowKeys(c.lookup, "k,slow")
-
-					find := h.opts.Key
-					h.opts.Key = func(ctx context.Context, m events.SQSMessage) (string, error) {
-						if m.MessageId == "m3" {
-							time.Sleep(time.Millisecond) // the key of m2 is known first
-						}
-
-						return find(ctx, m)
+				find := h.opts.Key
+				h.opts.Key = func(ctx context.Context, m events.SQSMessage) (string, error) {
+					if m.MessageId == "m3" {
+						time.Sleep(time.Millisecond) // the key of m2 is known first
 					}
 
-					h.answeredIn(time.Minute, way.wrap(h, func(context.Context, events.SQSMessage) error {
-						time.Sleep(c.work)
+					return find(ctx, m)
+				}
 
-						if c.fails {
-							return errBank
-						}
+				got, _ := h.within(time.Minute, way.wrap(h, does(func() error {
+					time.Sleep(c.work)
 
-						return nil
-					}), batch("m1 k,slow", "m2 k", "m3 k"), c.failed...)
-					h.ran("m2")
-					h.sorted("ends", ends, c.outcomes...)
-				})
-			}
-		})
+					return c.cause
+				})), batch("m1 k,slow", "m2 k", "m3 k"))
+				h.equal("failed", len(got), map[error]int{nil: 0, errBank: 3}[c.cause])
+				h.ran("m2")
+				h.sorted("ends", ends, c.outcomes...)
+			})
+		}
 	}
 }
 
@@ -267,16 +269,8 @@ func TestNothingWaitsForAKeyThatIsOfNoUseAnyMore(t *testing.T) {
 			h.opts.Timeout, h.opts.Workers = time.Second, c.workers
 			h.slowKeys(30*time.Second, "slow")
 
-			took := h.answeredIn(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
-				switch m.Body {
-				case "bad":
-					return errBank
-				case "hung":
-					time.Sleep(20 * time.Second)
-				}
-
-				return nil
-			}), c.event, c.failed...)
+			work := byKey(map[string]lambdawrap.Handler{"bad": failWith(errBank), "hung": slowly(20 * time.Second)}, succeed)
+			took := h.answeredIn(time.Minute, h.handle(work), c.event, c.failed...)
 			h.equal(fmt.Sprint("the answer comes at once, and not after ", took), took <= c.took, true)
 		})
 	}
@@ -286,7 +280,7 @@ func TestNothingWaitsForAKeyThatIsOfNoUseAnyMore(t *testing.T) {
 func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing.T) {
 	t.Parallel()
 
-	for name, way := range map[string]way{"SQS": keyWays[0], "Batch": keyWays[2], "Kinesis": keyWays[3]} {
+	for name, way := range map[string]way{"SQS": keyWays[0], "Batch": keyWays[2], "Kinesis": keyWays[3], "envelopes": keyWays[5]} {
 		each(t, name, everyMode, func(h *harness) {
 			h.owned(&journal{})
 
@@ -295,19 +289,19 @@ func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing
 			var calls, told journal
 
 			look := func(what string) lambdawrap.KeyFunc {
-				return func(ctx context.Context, m events.SQSMessage) (string, error) {
+				return finding(func(ctx context.Context, m events.SQSMessage) error {
 					calls.add(fmt.Sprint(what, " ", owner(ctx), " ", ctx.Value(invocation{})))
 
-					if m.Body == "slow" {
-						begun := time.Now()
-						<-ctx.Done()
-						told.add(fmt.Sprint(time.Since(begun) <= 9*time.Second))
-
-						return "", ctx.Err()
+					if m.Body != "slow" {
+						return nil
 					}
 
-					return m.Body, nil
-				}
+					begun := time.Now()
+					<-ctx.Done()
+					told.add(fmt.Sprint(time.Since(begun) <= 9*time.Second))
+
+					return ctx.Err()
+				})
 			}
 			h.opts.Workers = 2
 			h.opts.Key = look("key")
@@ -337,13 +331,7 @@ func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing
 
 func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-			if m.Body == "k1" {
-				goexit()
-			}
-
-			return m.Body, nil
-		}
+		h.opts.Key = finding(only("k1", does(func() error { goexit(); return nil })))
 
 		took := h.answeredIn(time.Minute, wrap(succeed), groups(4), "101")
 		h.equal("at once", took < time.Second, true)
@@ -357,9 +345,7 @@ func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
 	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Workers = 2
 		h.opts.MessageContext = func(ctx context.Context, m events.SQSMessage) context.Context {
-			if m.Body == "k1" {
-				time.Sleep(6 * time.Second)
-			}
+			_ = only("k1", slowly(6*time.Second))(ctx, m)
 
 			return ctx
 		}
@@ -370,22 +356,17 @@ func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
 }
 
 func TestAKeyFunctionOfFuncThatHangsIsAnErrorInTime(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		f := newFunc(h)
+	everyFunc(t, func(f *funcHarness) {
 		f.opts.Key = func(_ context.Context, o order) (string, error) {
 			time.Sleep(time.Hour)
 
 			return o.ID, nil
 		}
 
-		ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-		defer cancel()
-
-		begun := time.Now()
-		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
-		h.equal("refused for want of time", err != nil && strings.Contains(err.Error(), "had not answered"), true)
-		h.equal("in time", time.Since(begun) <= 9*time.Second, true)
+		_, took, err := f.within(10*time.Second, settleOrder)
+		f.equal("refused for want of time", err != nil && strings.Contains(err.Error(), "had not answered"), true)
+		f.lasts(took, 0, 9*time.Second)
 		time.Sleep(2 * time.Hour)
-		h.equal("records", len(h.db.Items("records")), 0)
+		f.equal("records", len(f.db.Items("records")), 0)
 	})
 }

@@ -3,7 +3,6 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -184,28 +183,14 @@ func TestAVisibilityThatCanNotBeChangedIsOnlyLogged(t *testing.T) {
 func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
 
-	for name, first := range map[string]string{
-		"after a failure": "fails", "of a key in progress": "held", "of a key in progress, FIFO": "held a",
+	for name, event := range map[string]events.SQSEvent{
+		"after a failure": batch("m0 fails", "m1 k1", "m2 k2"), "of a key in progress": batch("m0 held", "m1 k1", "m2 k2"),
+		"of a key in progress, FIFO": batch("m0 held a", "m1 k1 b", "m2 k2 c"),
 	} {
-		for _, ignores := range []bool{false, true} {
-			each(t, fmt.Sprint(name, ", it ignores its context: ", ignores), everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.hiding(func(ctx context.Context, _ string) error {
-					if ignores {
-						time.Sleep(2 * time.Minute)
-					}
-
-					<-ctx.Done()
-
-					return ctx.Err()
-				})
-
+		for what, hangs := range map[string]func(context.Context){"until its end": untilItsEnd, "past its end": pastItsEnd} {
+			each(t, name+", "+what, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.hiding(func(ctx context.Context, _ string) error { hangs(ctx); return ctx.Err() })
 				claim(h, h.store, "held")
-
-				event := batch("m0 "+first, "m1 k1", "m2 k2")
-				if strings.HasSuffix(first, " a") {
-					event = batch("m0 "+first, "m1 k1 b", "m2 k2 c")
-				}
-
 				h.answeredIn(time.Minute, wrap(failingWith(errBank, "fails")), deliveredFor(event, 1), "m0")
 			})
 		}
@@ -216,18 +201,10 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var calls meter
 
-		queue := h.hiding(func(context.Context, string) error {
-			calls.takes(10 * time.Millisecond)
+		queue := h.hiding(func(context.Context, string) error { calls.takes(10 * time.Millisecond); return nil })
 
-			return nil
-		})
-
-		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the reserve takes the whole time, so all messages fail
-		defer cancel()
-
-		response, err := wrap(succeed)(ctx, deliveredFor(numbered(300), 1))
-		h.equal("error", err, nil)
-		h.equal("failed", len(response.BatchItemFailures), 300)
+		// The reserve takes the whole time, so all messages fail.
+		h.answeredIn(time.Second, wrap(succeed), deliveredFor(numbered(300), 1), messageIDs(300)...)
 		h.equal("hidden", len(queue.seconds), 300)
 
 		if most := calls.most.Load(); most > 110 {
@@ -279,34 +256,13 @@ func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
 func TestAnEnvelopeStaysHiddenForAsLongAsOneOfItsMessagesNeeds(t *testing.T) {
 	t.Parallel()
 
-	for _, order := range [][]string{{"held", "fails"}, {"fails", "held"}, {"held", "done", "fails"}} {
+	for _, body := range []string{"held+fails", "fails+held", "held+done+fails"} {
 		h := newHarness(t, nil)
 		q := h.hiding(nil)
-		h.opts.Envelope = func(_ context.Context, m events.SQSMessage) (parts []lambdawrap.Enveloped, err error) {
-			for _, body := range order {
-				m.Body = body
-				parts = append(parts, lambdawrap.Enveloped{Message: m})
-			}
-
-			return parts, nil
-		}
+		h.opts.Envelope = split("+")
 		claim(h, h.store, "held")
 
-		f := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "done" {
-				return nil
-			}
-
-			return errors.New("down")
-		})
-
-		r, err := f(t.Context(), deliveredFor(batch("m1 x"), 1))
-		if err != nil || len(r.BatchItemFailures) != 1 {
-			t.Fatal(r, err)
-		}
-
-		if seconds := q.of("m1"); len(seconds) != 1 || seconds[0] < 30 {
-			t.Errorf("%v: hidden for %v s, want once, until the lease of 30 s is over", order, seconds)
-		}
+		h.answered(h.handle(failingWith(errBank, "fails", "held")), deliveredFor(batch("m1 "+body), 1), "m1")
+		h.hidden(q, "m1", 31, 33) // until the lease of 30 s is over
 	}
 }
