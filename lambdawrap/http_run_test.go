@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -136,11 +135,6 @@ func TestHTTPAnAnswerThatPanicsReleasesTheKey(t *testing.T) {
 	}
 }
 
-// panickingLog is a handler of a Logger.
-type panickingLog struct{ slog.Handler }
-
-func (panickingLog) Handle(context.Context, slog.Record) error { panic("text") }
-
 // The server recovers, and on one without deadlines the claim would be renewed for ever.
 func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
 	t.Parallel()
@@ -155,14 +149,14 @@ func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
 	} {
 		each(t, name, inWebBubble(nil), func(w *web) {
 			w.work = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, test.body) }
-			w.opts.Logger = slog.New(panickingLog{w.opts.Logger.Handler()})
+			w.opts.Logger = panicking()
 
 			if test.since > 0 {
 				w.elsewhere("k")
 				time.Sleep(test.since)
 			}
 
-			w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
+			w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("logger"))
 			w.equal("state", w.recordState("k"), test.state)
 		})
 	}

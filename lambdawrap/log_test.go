@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/smithy-go/logging"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -22,11 +23,6 @@ import (
 
 // errLong is an error with the whole body of an answer in its text, as many clients make one. Its end says what it is about.
 var errLong = errors.New("declined: " + strings.Repeat("ä", 1<<20) + " (request 17)")
-
-// jsonLines makes the harness write its log in JSON.
-func (h *harness) jsonLines() {
-	h.opts.Logger = slog.New(slog.NewJSONHandler(h.log, nil))
-}
 
 // boundedLine demands that the last line of the log keeps both ends of a long text, says how long it was, and is short enough for
 // CloudWatch.
@@ -57,43 +53,36 @@ func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
 
 	const left = " … 2093080 bytes are left out … "
 
+	longest := strings.Repeat("e", 4<<10)
 	deep := tracedError{func() []byte { return []byte("bank.go:7" + strings.Repeat("\nbank.go:8", 1<<20)) }}
 
 	for name, c := range map[string]struct {
-		err               error
-		attr, begin, left string
-		end               string
+		err        error
+		attr, left string
+		ends       []string
 	}{
-		"an error":            {errLong, "error", "declined: ", left, " (request 17)"},
-		"marked as permanent": {lambdawrap.Permanent(errLong), "error", "declined: ", left, " (request 17)"},
-		"its stack":           {deep, "stack", "bank.go:7\n", "", "bank.go:8"},
+		"an error":            {errLong, "error", left, []string{"declined: ", " (request 17)"}},
+		"marked as permanent": {lambdawrap.Permanent(errLong), "error", left, []string{"declined: ", " (request 17)"}},
+		"its stack":           {deep, "stack", "", []string{"bank.go:7\n", "bank.go:8"}},
+		"the longest":         {errors.New(longest), "", `"error":"` + longest + `"`, nil},
 	} {
 		each(t, name, oneHarness, func(h *harness) {
-			h.jsonLines()
+			h.opts.Logger = slog.New(slog.NewJSONHandler(h.log, nil))
 			h.check(h.handle(failWith(c.err)), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-			h.boundedLine(c.attr, c.begin, c.end)
 			h.logs(c.left)
+
+			if c.attr != "" {
+				h.boundedLine(c.attr, c.ends...)
+			}
 		})
 	}
-}
 
-func TestTheLongestTextOfAnErrorIsWholeInTheLog(t *testing.T) {
-	t.Parallel()
-
-	longest := strings.Repeat("e", 4<<10)
-	h := newHarness(t, nil)
-	h.check(h.handle(failWith(errors.New(longest))), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-	h.logs("error=" + longest + " ")
-}
-
-func TestHTTPTheErrorOfCallerIsBoundedInTheLog(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.opts.Logger = slog.New(slog.NewJSONHandler(w.log, nil))
-	w.opts.Caller = func(*http.Request) (string, error) { return "", errLong }
-	w.refused(w.post("k", "{}"), http.StatusUnauthorized, "caller-unknown")
-	w.boundedLine("error", "declined: ", " (request 17)")
+	each(t, "of the Caller of HTTP", oneWeb, func(w *web) {
+		w.opts.Logger = slog.New(slog.NewJSONHandler(w.log, nil))
+		w.opts.Caller = func(*http.Request) (string, error) { return "", errLong }
+		w.refused(w.post("k", "{}"), http.StatusUnauthorized, "caller-unknown")
+		w.boundedLine("error", "declined: ", " (request 17)")
+	})
 }
 
 // brokenSender panics.
@@ -134,13 +123,7 @@ func TestAFailureIsLoggedWithTheStackThatItHas(t *testing.T) {
 		"a panic with a typed nil":    {panics((*tracedError)(nil)), []string{"level=ERROR", "log_test.go"}, true},
 	} {
 		each(t, name, oneHarness, func(h *harness) {
-			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "k1" {
-					return c.end()
-				}
-
-				return nil
-			}), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m1", "m2"})
+			h.check(h.handle(only("k1", does(c.end))), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m1", "m2"})
 			h.logs(c.log...)
 			h.equal("the log has a stack", strings.Contains(h.log.String(), "stack="), c.hasStack)
 		})
@@ -163,45 +146,24 @@ func (h nameHandler) Handle(ctx context.Context, r slog.Record) error {
 func TestSDKLogger(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct {
-		log  func(logging.Logger)
-		want string
-	}{
-		"a warning": {
-			func(l logging.Logger) { l.Logf(logging.Warn, "no %s after %d s", "answer", 2) },
-			"level=WARN msg=\"AWS SDK: no answer after 2 s\"\n",
-		},
-		"a line without values": {
-			func(l logging.Logger) { l.Logf(logging.Warn, "cut") },
-			"level=WARN msg=\"AWS SDK: cut\"\n",
-		},
-		"a line of another class": {
-			func(l logging.Logger) { l.Logf("", "cut") },
-			"level=INFO msg=\"AWS SDK: cut\"\n",
-		},
-		"a line below the level": {
-			func(l logging.Logger) { l.Logf(logging.Debug, "sent") },
-			"",
-		},
-		"the context of a request": {
-			func(l logging.Logger) {
-				logging.WithContext(context.WithValue(t.Context(), nameKey{}, "r-1"), l).Logf(logging.Warn, "cut")
-				l.Logf(logging.Warn, "cut again")
-			},
-			"level=WARN msg=\"AWS SDK: cut\" name=r-1\nlevel=WARN msg=\"AWS SDK: cut again\"\n",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	var out bytes.Buffer
 
-			var out bytes.Buffer
+	l := lambdawrap.SDKLogger(slog.New(nameHandler{slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: withoutTime})}))
+	l.Logf(logging.Warn, "no %s after %d s", "answer", 2)
+	l.Logf(logging.Warn, "cut")
+	l.Logf("", "of another class")
+	l.Logf(logging.Debug, "below the level")
+	logging.WithContext(context.WithValue(t.Context(), nameKey{}, "r-1"), l).Logf(logging.Warn, "of a request")
+	l.Logf(logging.Warn, "of none")
 
-			c.log(lambdawrap.SDKLogger(slog.New(nameHandler{slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: withoutTime})})))
-
-			if got := out.String(); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
+	want := `level=WARN msg="AWS SDK: no answer after 2 s"
+level=WARN msg="AWS SDK: cut"
+level=INFO msg="AWS SDK: of another class"
+level=WARN msg="AWS SDK: of a request" name=r-1
+level=WARN msg="AWS SDK: of none"
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 

@@ -278,13 +278,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.T) {
 	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		begun := time.Now()
-		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			if time.Since(begun) < 3*time.Second {
-				return idemddbtest.Throttle
-			}
-
-			return idemddbtest.None
-		})
+		h.db.Intercept(faultFor(func(idemddbtest.Request) bool { return time.Since(begun) < 3*time.Second }, idemddbtest.Throttle))
 
 		h.answeredIn(time.Minute, wrap(succeed), numbered(30))
 		h.ran(messageIDs(30)...)
@@ -295,13 +289,7 @@ func TestAClaimWhoseAnswerIsLostIsRecognised(t *testing.T) {
 	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var met atomic.Int64
 
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isCallOf(isClaim)(r) && met.Add(1)%2 == 1 {
-				return idemddbtest.LostReply
-			}
-
-			return idemddbtest.None
-		})
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return isCallOf(isClaim)(r) && met.Add(1)%2 == 1 }, idemddbtest.LostReply))
 
 		h.answeredIn(time.Minute, wrap(succeed), numbered(60))
 		h.ran(messageIDs(60)...)
@@ -329,7 +317,7 @@ func TestWithFailOnOutageAnOutageIsAnInvocationError(t *testing.T) {
 
 			each(t, c.name+", "+w.name, bothModes, func(h *harness) {
 				h.opts.FailOnOutage, h.opts.Workers = true, w.workers
-				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+				h.meets(idemddbtest.LostRequest)
 
 				ctx, cancel := context.WithTimeout(h.Context(), c.limit)
 				defer cancel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,24 +23,13 @@ func TestAPanicCostsItsOwnMessage(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	fail := true
-	function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-		switch {
-		case fail && m.Body == "k2":
-			panic("nil map")
-		case fail && m.Body == "k3":
-			runtime.Goexit()
-		}
-
-		return nil
-	})
+	function := h.handle(byKey(map[string]lambdawrap.Handler{
+		"k2": does(func() error { panic("nil map") }), "k3": does(func() error { goexit(); return nil }),
+	}, succeed))
 
 	h.check(function, batch("m1 k1", "m2 k2", "m3 k3", "m4 k4"), []string{"m2", "m3"}, []string{"m1", "m2", "m3", "m4"})
-
 	h.logs("panic: nil map", "stack=", "ended its goroutine", `level=ERROR msg="the message is reported failed" messageId=m2`)
-
-	fail = false
-	h.check(function, batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
+	h.check(h.handle(succeed), batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
 }
 
 // The text has no stack, which stands in the log beside it.
@@ -163,11 +151,9 @@ func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 				defer cancel()
 
 				response, err := h.handle(succeed)(ctx, numbered(3))
-				if err == nil && len(response.BatchItemFailures) < 3-int(calls) {
-					h.Errorf("got %v, %v", response, err)
+				if err == nil && len(response.BatchItemFailures) < 3-int(calls) || ctx.Err() != nil {
+					h.Errorf("got %v, %v, in time: %v", response, err, ctx.Err())
 				}
-
-				h.equal("in time", ctx.Err(), nil)
 			})
 		}
 	}
@@ -191,15 +177,14 @@ func TestALoggerThatPanicsWhileRecordsAreSlowIsAnInvocationError(t *testing.T) {
 	for _, fault := range []idemddbtest.Fault{idemddbtest.None, idemddbtest.Throttle} {
 		each(t, string(fault), everyMode, func(h *harness) {
 			h.opts.Logger = panicking()
-			h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-				if !isCallOf(isCompletion)(r) {
-					return idemddbtest.None
+			h.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
+				isSlow := isCallOf(isCompletion)(r)
+				if isSlow {
+					time.Sleep(300 * time.Millisecond)
 				}
 
-				time.Sleep(300 * time.Millisecond)
-
-				return fault
-			})
+				return isSlow
+			}, fault))
 
 			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
 			defer cancel()

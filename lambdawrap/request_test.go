@@ -219,14 +219,8 @@ func TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers(t *testi
 			return idemddbtest.None
 		})
 
-		first, others := g.work(time.Millisecond), g.work(30*time.Millisecond)
-		h.answeredIn(time.Minute, h.handle(func(ctx context.Context, m events.SQSMessage) error {
-			if m.Body == "k0" {
-				return first(ctx, m)
-			}
-
-			return others(ctx, m)
-		}), numbered(100))
+		work := byKey(map[string]lambdawrap.Handler{"k0": g.work(time.Millisecond)}, g.work(30*time.Millisecond))
+		h.answeredIn(time.Minute, h.handle(work), numbered(100))
 		g.bound(h.opts.Workers + 1)
 	})
 }
@@ -267,17 +261,11 @@ func TestACommitDoesNotWaitForOthersUntilItIsTooLate(t *testing.T) {
 	for i := range 5 { // chance decides which goroutine of one instant runs first
 		each(t, strconv.Itoa(i), claimedAndOptimistic(everyMode), func(h *harness) {
 			h.opts.Workers, h.opts.Reserve = 2, 200*time.Millisecond // handlers are late with 100 ms left, and the answer is sent with 50 ms left
-			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { untilItsEnd(ctx); return nil }
+			h.opts.DeadLetter = hookOf(obeying)
+			permanent := map[string]lambdawrap.Handler{"k1": failWith(lambdawrap.Permanent(errBank))}
 
-			h.answeredIn(time.Second, h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
-				if m.Body == "k1" {
-					return lambdawrap.Permanent(errBank)
-				}
-
-				time.Sleep(860 * time.Millisecond) // this is 60 ms into the reserve
-
-				return nil
-			})), numbered(2), "m1")
+			// The other handler ends 60 ms into the reserve.
+			h.answeredIn(time.Second, h.handle(h.staging(byKey(permanent, slowly(860*time.Millisecond)))), numbered(2), "m1")
 			h.equal("record", h.state("k0"), "COMPLETED")
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,16 +39,12 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 		failed []string
 	}{
 		"the other completed: done": {func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil},
-		"the other completed, and this one fails: done": {func(h *harness, c *idemddb.Claim) error {
-			return errors.Join(c.Complete(h.Context(), nil), errBank)
-		}, nil},
-		"the other still runs: failed":      {func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}},
-		"the other failed for good: failed": {func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}},
-		"the record was deleted: done, and not created anew": {func(h *harness, _ *idemddb.Claim) error {
-			h.drop("k")
-
-			return nil
-		}, nil},
+		"the other completed, and this one fails: done": {
+			func(h *harness, c *idemddb.Claim) error { return errors.Join(c.Complete(h.Context(), nil), errBank) }, nil,
+		},
+		"the other still runs: failed":                       {func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}},
+		"the other failed for good: failed":                  {func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}},
+		"the record was deleted: done, and not created anew": {func(h *harness, _ *idemddb.Claim) error { h.drop("k"); return nil }, nil},
 	} {
 		var last idemddb.Kind
 
@@ -134,17 +129,13 @@ func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
 		ctx, cancel := context.WithCancel(h.Context())
 		defer cancel()
 
-		response, err := wrap(func(_ context.Context, m events.SQSMessage) error {
+		response, err := wrap(byKey(map[string]lambdawrap.Handler{"k1": does(func() error {
+			time.Sleep(1500 * time.Millisecond) // at this time no claim is under way
+			cancel()
 			time.Sleep(time.Second)
 
-			if m.Body == "k1" {
-				time.Sleep(500 * time.Millisecond) // at this time no claim is under way
-				cancel()
-				time.Sleep(time.Second)
-			}
-
 			return nil
-		})(ctx, numbered(10))
+		})}, slowly(time.Second)))(ctx, numbered(10))
 		h.equal("error", err, nil)
 		h.equal("k1", h.state("k1"), "COMPLETED")
 
@@ -181,16 +172,15 @@ func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
 // The key is another worker's, so that it could not be ended: the message comes back, and is not one that failed for good.
 func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	bubble(t, nil, func(h *harness) {
 		h.opts.Optimistic = true
 		ends := h.outcomes()
 
-		function := h.handle(func(context.Context, events.SQSMessage) error {
+		function := h.handle(does(func() error {
 			h.heldElsewhere("k0", 0)
 
 			return lambdawrap.Permanent(errBank)
-		})
+		}))
 		h.expect(function, batch("m0 k0"), []string{"m0"}, []string{"m0"})
 		h.sorted("ends", ends, "m0 released")
 	})

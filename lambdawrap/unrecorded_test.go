@@ -162,25 +162,21 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
 	claimedAndOptimistic(bothModes)(t, func(h *harness) {
 		begun := time.Now()
-		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second {
-				return idemddbtest.Throttle
-			}
-
-			return idemddbtest.None
-		}
+		refuse := faultFor(func(r idemddbtest.Request) bool {
+			return isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second
+		}, idemddbtest.Throttle)
 		h.db.Intercept(refuse)
 		h.db.InterceptStatements(refuse)
 		h.db.InterceptParts(refuse)
 
 		last := time.Duration(0)
-		took := h.answeredIn(time.Minute, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+		took := h.answeredIn(time.Minute, h.handle(h.staging(does(func() error {
 			time.Sleep(20 * time.Millisecond)
 
 			last = time.Since(begun)
 
 			return nil
-		})), numbered(60))
+		}))), numbered(60))
 		h.equal("record", h.state("k3"), "COMPLETED")
 		h.equal("warnings", h.warnings() == 1, !h.opts.Optimistic)
 
@@ -208,13 +204,7 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 			name := fmt.Sprintf("optimistic: %t, single: %t, %v, %d workers", c.optimistic, c.single, c.slow, workers)
 			each(t, name, inBubble(&idemddb.Options{Single: c.single}), func(h *harness) {
 				h.opts.Workers, h.opts.Optimistic = workers, c.optimistic
-				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if isCallOf(isCompletion)(r) {
-						time.Sleep(c.slow)
-					}
-
-					return idemddbtest.None
-				})
+				h.slow(isCallOf(isCompletion), c.slow)
 
 				took := h.answeredIn(time.Minute, h.handle(h.staging(slowly(100*time.Millisecond))), numbered(60))
 
@@ -239,15 +229,12 @@ func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 			after   atomic.Int64 // handlers that began after that
 		)
 
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isCallOf(isClaim)(r) {
-				return idemddbtest.None
-			}
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
+			isRefused := !isCallOf(isClaim)(r)
+			refused.Store(isRefused || refused.Load())
 
-			refused.Store(true)
-
-			return idemddbtest.Throttle
-		})
+			return isRefused
+		}, idemddbtest.Throttle))
 
 		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
 			if refused.Load() {
@@ -280,11 +267,11 @@ func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 
 			h.db.Intercept(faultFor(h.isSettlement, idemddbtest.Throttle))
 
-			h.answeredIn(10*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+			h.answeredIn(10*time.Second, h.handle(h.staging(does(func() error {
 				time.Sleep(20 * time.Millisecond)
 
 				return c.err
-			})), numbered(20), messageIDs(20)...)
+			}))), numbered(20), messageIDs(20)...)
 			h.ran(messageIDs(20)...)
 			h.equal("warnings", h.warnings(), 0)
 		})
