@@ -367,7 +367,6 @@ func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 
 func TestFuncFailsWhenWhatItStagedIsNotKnownToBeCommitted(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
-		isTransaction := func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }
 		f.db.Intercept(faultFor(isTransaction, idemddbtest.LostReply))
 
 		_, _, err := f.within(20*time.Second, staging(settleOrder))

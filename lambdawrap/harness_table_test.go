@@ -160,6 +160,9 @@ func isCompletion(r idemddbtest.Request) bool {
 	return strings.Contains(r.Update, "done") && completes
 }
 
+// isTransaction reports whether a request commits what was staged.
+func isTransaction(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }
+
 // isSettlement reports whether a request ends work. With Optimistic each request of a first delivery does.
 func (h *harness) isSettlement(r idemddbtest.Request) bool {
 	return h.opts.Optimistic || !isCallOf(isClaim)(r)

@@ -246,9 +246,13 @@ func (w *web) book(id string) {
 	}
 }
 
-// deadline gives a request so much time.
+// deadline gives a request so much time; 0 for no deadline.
 func deadline(limit time.Duration) func(*http.Request) {
 	return func(r *http.Request) {
+		if limit == 0 {
+			return
+		}
+
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		context.AfterFunc(ctx, cancel)
 

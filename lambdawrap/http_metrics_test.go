@@ -20,54 +20,56 @@ import (
 func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 	t.Parallel()
 
-	for _, c := range []struct {
-		what   string
-		before *http.Request // sent without metrics
-		sent   *http.Request
-		fault  idemddbtest.Fault // of its first write
-		drops  bool              // the handler deletes its record
-		work   http.HandlerFunc
-		want   map[string]float64 // besides Messages; nil for no line
+	one := func(names ...string) map[string]float64 {
+		want := map[string]float64{"Messages": 1}
+		for _, name := range names {
+			want[name] = 1
+		}
+
+		return want
+	}
+	settles := func(settle func(context.Context, *idemddb.Claim) error) func(*web) {
+		return func(w *web) { w.work = settling(settle) }
+	}
+	earlier := func(w *web) { w.post("k", "p") }
+
+	for name, c := range map[string]struct {
+		set  func(*web) // nil for nothing
+		sent *http.Request
+		want map[string]float64 // nil for no line
 	}{
-		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
-		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replayed": 1}},
-		{
-			what: "another request under the key", before: request("k", "p"), sent: request("k", "q"),
-			want: map[string]float64{"NotDone": 1, "Mismatch": 1, "Permanent": 1},
+		"a first request":               {nil, request("k", "p"), one("Claimed", "Completed")},
+		"a replay":                      {earlier, request("k", "p"), one("Replayed")},
+		"another request under the key": {earlier, request("k", "q"), one("NotDone", "Mismatch", "Permanent")},
+		"an answer that is not kept": {
+			func(w *web) { w.work = answering(http.StatusBadGateway) }, request("k", "p"), one("NotDone", "Claimed", "Released"),
 		},
-		{
-			what: "an answer that is not kept", sent: request("k", "p"), work: answering(http.StatusBadGateway),
-			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
+		"a claim that DynamoDB refuses": {
+			func(w *web) { w.db.Inject(idemddbtest.AccessDenied) }, request("k", "p"), one("NotDone", "Unanswered"),
 		},
-		{
-			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
-			want: map[string]float64{"NotDone": 1, "Unanswered": 1},
+		"work that is done without a record": {func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				w.drop(`#["c-1","k"]`)
+				created(rw, r)
+			}
+		}, request("k", "p"), one("Claimed", "Fenced")},
+		"a claim that the handler releases": {
+			settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }),
+			request("k", "p"), one("NotDone", "Claimed", "Released"),
 		},
-		{
-			what: "work that is done without a record", sent: request("k", "p"), drops: true,
-			want: map[string]float64{"Claimed": 1, "Fenced": 1},
+		"a claim that the handler fails": {
+			settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errBank) }),
+			request("k", "p"), one("NotDone", "Claimed", "Failed", "Permanent"),
 		},
-		{
-			what: "a claim that the handler releases", sent: request("k", "p"),
-			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }),
-			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
+		"a claim that the handler completes": {
+			settles(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }), request("k", "p"), one("Claimed", "Completed"),
 		},
-		{
-			what: "a claim that the handler fails", sent: request("k", "p"),
-			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errBank) }),
-			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Failed": 1, "Permanent": 1},
-		},
-		{
-			what: "a claim that the handler completes", sent: request("k", "p"),
-			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }),
-			want: map[string]float64{"Claimed": 1, "Completed": 1},
-		},
-		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
-		{what: "a body that is too long", sent: request("k", strings.Repeat("b", 1<<20+1))},
-		{what: "what needs no key", sent: httptest.NewRequest(http.MethodGet, "/payments", nil)},
-		{what: "a request that is refused before its key is looked up", sent: request("k k", "p")},
+		"a request without a key":                               {nil, request("", "p"), one("Claimed", "Completed")},
+		"a body that is too long":                               {nil, request("k", strings.Repeat("b", 1<<20+1)), nil},
+		"what needs no key":                                     {nil, httptest.NewRequest(http.MethodGet, "/payments", nil), nil},
+		"a request that is refused before its key is looked up": {nil, request("k k", "p"), nil},
 	} {
-		t.Run(c.what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			var out bytes.Buffer
@@ -75,23 +77,8 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 			metrics := lambdawrap.NewMetrics(&out, "API")
 			w := newWeb(t, &idemddb.Options{Observe: metrics.Observe})
 
-			if c.before != nil {
-				w.send(c.before)
-			}
-
-			if c.work != nil {
-				w.work = c.work
-			}
-
-			if c.fault != idemddbtest.None {
-				w.db.Inject(c.fault)
-			}
-
-			if c.drops {
-				w.work = func(rw http.ResponseWriter, r *http.Request) {
-					w.drop(`#["c-1","k"]`)
-					created(rw, r)
-				}
+			if c.set != nil {
+				c.set(w)
 			}
 
 			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
@@ -105,8 +92,6 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 
 			_, line := readLine(t, out.String())
 			w.equal("request id", line["requestId"], any("r-1"))
-
-			c.want["Messages"] = 1
 
 			for name, value := range line {
 				if got, isNumber := value.(float64); isNumber && got != c.want[name] {

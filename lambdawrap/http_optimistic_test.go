@@ -1,7 +1,6 @@
 package lambdawrap_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -161,23 +160,13 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 			}
 
 			for _, replayed := range []string{"false", "true"} {
-				got, err := w.roundTrip(request("k", "{}"))
-				if err != nil {
-					w.Fatal(err)
-				}
-
+				got := w.served(request("k", "{}"))
 				w.answered(got, http.StatusCreated, replayed, `{"id":"p-1"}`)
 				w.equal("end of the body", got.Body.Close(), nil)
 			}
 
-			w.opts.OnReplay = func(context.Context, *idemddb.Record) error { return errBank }
-
-			got, err := w.roundTrip(request("k", "{}"))
-			if err != nil {
-				w.Fatal(err)
-			}
-
-			w.refused(got, http.StatusInternalServerError, "server-error")
+			w.opts.OnReplay = refuses
+			w.refused(w.served(request("k", "{}")), http.StatusInternalServerError, "server-error")
 			w.runs(3)
 			w.equal("entries", len(w.db.Items("ledger")), 1)
 		})

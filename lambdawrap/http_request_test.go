@@ -60,15 +60,6 @@ func TestHTTPKeyIsOneHeaderOfVisibleCharacters(t *testing.T) {
 	}
 }
 
-func TestHTTPQuotesAroundAKeyDoNotCount(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.answered(w.post(`"k"`, "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-	w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
-	w.runs(1)
-}
-
 func TestHTTPWithoutAKeyIsRefusedOrRunsUnderARandomOne(t *testing.T) {
 	t.Parallel()
 
@@ -109,30 +100,6 @@ func TestHTTPPassesWhatNeedsNoKey(t *testing.T) {
 		w.runs(2)
 		w.equal("requests", len(w.db.Requests()), 0)
 	}
-}
-
-func TestHTTPRefusesWhatItCannotKeep(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.refused(w.post("k", "{}", func(r *http.Request) { r.Method = http.MethodConnect }), http.StatusNotImplemented, "upgrade-unsupported")
-	w.runs(0)
-}
-
-// Java's HttpClient and curl --http2 offer h2c with each first request.
-func TestHTTPIgnoresAnOfferToUpgrade(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	offer := func(r *http.Request) {
-		r.Header.Set("Connection", "Upgrade, HTTP2-Settings")
-		r.Header.Set("Upgrade", "h2c")
-		r.Header.Set("HTTP2-Settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA")
-	}
-
-	w.answered(w.post("k", "{}", offer), http.StatusCreated, "false", `{"id":"p-1"}`)
-	w.answered(w.post("k", "{}", offer), http.StatusCreated, "true", `{"id":"p-1"}`)
-	w.runs(1)
 }
 
 func TestHTTPCallersDoNotShareKeys(t *testing.T) {
@@ -185,6 +152,11 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 	}
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	query := func(q string) func(*http.Request) { return func(r *http.Request) { r.URL.RawQuery = q } }
+	offer := func(r *http.Request) { // as Java's HttpClient and curl --http2 send it with each first request
+		r.Header.Set("Connection", "Upgrade, HTTP2-Settings")
+		r.Header.Set("Upgrade", "h2c")
+		r.Header.Set("HTTP2-Settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA")
+	}
 
 	for name, test := range map[string]struct {
 		first, second func(*http.Request)
@@ -202,6 +174,8 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 			r.Body = io.NopCloser(strings.NewReader("{ }"))
 		}, false},
 		"another header":                    {header("A", "1"), header("A", "2"), true},
+		"quotes around the key":             {header("Idempotency-Key", `"k"`), header("Idempotency-Key", "k"), true},
+		"an offer to upgrade":               {offer, offer, true},
 		"another host":                      {host("a.example.com"), host("b.example.com"), false},
 		"another port":                      {host("a.example.com"), host("a.example.com:8080"), false},
 		"the host in other letters":         {host("a.example.com"), host("A.Example.COM"), true},
@@ -269,7 +243,7 @@ func TestHTTPHandlersReadTheBodyThatWasSent(t *testing.T) {
 	}
 }
 
-func TestHTTPBodiesThatCannotBeTaken(t *testing.T) {
+func TestHTTPWhatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 
 	w := newWeb(t, nil)
@@ -280,6 +254,7 @@ func TestHTTPBodiesThatCannotBeTaken(t *testing.T) {
 	w.refused(w.post("k", "", func(r *http.Request) {
 		r.Body = io.NopCloser(iotest.ErrReader(errors.New("connection reset")))
 	}), http.StatusBadRequest, "body-unreadable")
+	w.refused(w.post("k", "{}", func(r *http.Request) { r.Method = http.MethodConnect }), http.StatusNotImplemented, "upgrade-unsupported")
 	w.runs(0)
 	w.equal("requests", len(w.db.Requests()), 0)
 

@@ -60,21 +60,12 @@ func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
 				created(rw, r)
 			}
 
-			done := make(chan struct{})
+			var running sync.WaitGroup
 
-			go func() {
-				defer close(done)
-				w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-			}()
-
+			running.Go(func() { w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`) })
 			<-first
 
-			change := header("A", "1")
-			if test.limit > 0 {
-				change = deadline(test.limit)
-			}
-
-			got := w.post("k", "{}", change)
+			got := w.post("k", "{}", deadline(test.limit))
 			took := time.Since(begun)
 
 			if test.want < 2*time.Second {
@@ -85,7 +76,7 @@ func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
 			}
 			w.lasts(took, test.want, test.want+time.Second)
 
-			<-done
+			running.Wait()
 			w.runs(1)
 		})
 	}
@@ -104,14 +95,11 @@ func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
 		}
 
 		w.work = func(http.ResponseWriter, *http.Request) { goexit() }
-		ended := make(chan struct{})
 
-		go func() {
-			defer close(ended)
-			w.post("k", "{}")
-		}()
+		var running sync.WaitGroup
 
-		<-ended
+		running.Go(func() { w.post("k", "{}") })
+		running.Wait()
 		w.equal("state", w.recordState("k"), "INPROGRESS released")
 
 		w.work = stagingHandler(nil)
@@ -202,12 +190,7 @@ func TestHTTPTheHandlersContextEndsBeforeTheDeadlineAndItsAnswerCounts(t *testin
 				stagingHandler(nil)(rw, r)
 			}
 
-			change := header("A", "1")
-			if test.limit > 0 {
-				change = deadline(test.limit)
-			}
-
-			w.answered(w.post("k", "{}", change), http.StatusCreated, "false", `{"id":"p-1"}`)
+			w.answered(w.post("k", "{}", deadline(test.limit)), http.StatusCreated, "false", `{"id":"p-1"}`)
 			w.equal("state", w.recordState("k"), "COMPLETED")
 		})
 	}
@@ -322,13 +305,7 @@ func TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim(t *testing.T) {
 		claim := w.elsewhere("k")
 		isLost := atomic.Bool{}
 
-		w.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isLost.Load() && r.Operation == "TransactWriteItems" {
-				return idemddbtest.LostRequest
-			}
-
-			return idemddbtest.None
-		})
+		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return isLost.Load() && isTransaction(r) }, idemddbtest.LostRequest))
 
 		time.AfterFunc(10*time.Second, func() {
 			isLost.Store(true)
@@ -347,13 +324,7 @@ func TestHTTPSwitchedOffATransactionIsTriedForALease(t *testing.T) {
 		w.work = stagingHandler(nil)
 		begun := time.Now()
 
-		w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			if time.Since(begun) > 20*time.Second {
-				return idemddbtest.None
-			}
-
-			return idemddbtest.LostRequest
-		})
+		w.db.Intercept(faultFor(func(idemddbtest.Request) bool { return time.Since(begun) <= 20*time.Second }, idemddbtest.LostRequest))
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.equal("entries", len(w.db.Items("ledger")), 1)
 	})

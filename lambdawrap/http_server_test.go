@@ -88,11 +88,7 @@ func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
 			},
 		})
 
-		got, err := w.roundTrip(request("k", "{}").WithContext(ctx))
-		if err != nil {
-			t.Fatal(err)
-		}
-
+		got := w.served(request("k", "{}").WithContext(ctx))
 		w.equal("status, Link", []any{got.StatusCode, got.Header.Get("Link")}, []any{http.StatusCreated, ""})
 		w.equal("informed", informed, want)
 	}
@@ -184,6 +180,18 @@ func (w *web) roundTrip(r *http.Request) (*http.Response, error) {
 	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
 
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// served is the answer of a server of net/http.
+func (w *web) served(r *http.Request) *http.Response {
+	w.Helper()
+
+	got, err := w.roundTrip(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+
+	return got
 }
 
 // A server of net/http sends what was flushed, and aborts the connection.

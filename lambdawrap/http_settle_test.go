@@ -28,48 +28,41 @@ func (w *web) elsewhere(key string) *idemddb.Claim {
 func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 	t.Parallel()
 
-	other := "HTTP/1.1 202 Accepted\r\nIdempotent-Replayed: true\r\n\r\nthe other's"
+	answer := "HTTP/1.1 202 Accepted\r\nIdempotent-Replayed: true\r\n\r\nthe other's"
+	completes := func(c *idemddb.Claim) error { return c.Complete(context.Background(), []byte(answer)) }
+	fails := func(c *idemddb.Claim) error { return c.Fail(context.Background(), errBank) }
+	runs := func(*idemddb.Claim) error { return nil }
+	stagesWrongly := func(rw http.ResponseWriter, r *http.Request) {
+		item := entry("p-1")
+		item.Put.TableName = aws.String("missing")
+		_ = idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}})
+
+		created(rw, r)
+	}
 
 	for name, test := range map[string]struct {
-		settle       func(w *web, other *idemddb.Claim) error
-		work         http.HandlerFunc
-		status       int
-		replayed     string
-		body, refuse string
+		other    func(*idemddb.Claim) error
+		work     http.HandlerFunc
+		isOthers bool // the answer is that of the other
 	}{
-		"the other completed": {func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, created, 202, "true", "the other's", ""},
-		"the other completed, and this one staged": {
-			func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, stagingHandler(nil), 202, "true", "the other's", "",
-		},
-		"the other completed, and this one failed": {
-			func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, answering(500), 202, "true", "the other's", "",
-		},
-		"the other still runs":                      {func(*web, *idemddb.Claim) error { return nil }, created, 503, "", "", "unavailable"},
-		"the other still runs, and this one staged": {func(*web, *idemddb.Claim) error { return nil }, stagingHandler(nil), 503, "", "", "unavailable"},
-		"the other still runs, and this one staged what cannot be written": {
-			func(*web, *idemddb.Claim) error { return nil }, func(rw http.ResponseWriter, r *http.Request) {
-				item := entry("p-1")
-				item.Put.TableName = aws.String("missing")
-				_ = idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}})
-
-				created(rw, r)
-			}, 503, "", "", "unavailable",
-		},
-		"the other failed for good": {func(w *web, c *idemddb.Claim) error { return c.Fail(w.Context(), errBank) }, created, 503, "", "", "unavailable"},
+		"the other completed":                                              {completes, created, true},
+		"the other completed, and this one staged":                         {completes, stagingHandler(nil), true},
+		"the other completed, and this one failed":                         {completes, answering(500), true},
+		"the other still runs":                                             {runs, created, false},
+		"the other still runs, and this one staged":                        {runs, stagingHandler(nil), false},
+		"the other still runs, and this one staged what cannot be written": {runs, stagesWrongly, false},
+		"the other failed for good":                                        {fails, created, false},
 	} {
 		each(t, name, inWebBubble(&idemddb.Options{Now: behind()}), func(w *web) {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				test.work(rw, r)
-
-				claim := w.elsewhere("k") // the clock of this worker says that the lease is over
-				w.equal("the other", test.settle(w, claim), nil)
+				w.equal("the other", test.other(w.elsewhere("k")), nil) // the clock of this worker says that the lease is over
 			}
 
-			got := w.post("k", "{}")
-			if test.refuse != "" {
-				w.refused(got, test.status, test.refuse)
+			if got := w.post("k", "{}"); test.isOthers {
+				w.answered(got, http.StatusAccepted, "true", "the other's")
 			} else {
-				w.answered(got, test.status, test.replayed, test.body)
+				w.refused(got, http.StatusServiceUnavailable, "unavailable")
 			}
 
 			w.equal("entries", len(w.db.Items("ledger")), 0)
@@ -184,7 +177,7 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 				if change != nil {
 					change(item.Put)
 				} else {
-					w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.AccessDenied))
+					w.db.Intercept(faultFor(isTransaction, idemddbtest.AccessDenied))
 				}
 
 				w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}}), nil)
@@ -293,7 +286,7 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 		each(t, name, inWebBubble(nil), func(w *web) {
 			w.opts.Optimistic = test.optimistic
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+				w.meets(idemddbtest.LostRequest)
 				test.work(rw, r)
 			}
 
@@ -361,13 +354,7 @@ func TestHTTPARefusedConditionWhoseSettlementIsNotKnownIsNoVerdict(t *testing.T)
 		each(t, name, bothWebs, func(w *web) {
 			w.book("p-1")
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				w.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if r.Operation == "UpdateItem" {
-						return idemddbtest.LostRequest
-					}
-
-					return idemddbtest.None
-				})
+				w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "UpdateItem" }, idemddbtest.LostRequest))
 				stagingHandler(refused)(rw, r)
 			}
 

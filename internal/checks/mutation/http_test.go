@@ -7,7 +7,7 @@ var httpMutants = []mutant{
 		file: "lambdawrap/http_request.go",
 		old:  `r.Method == http.MethodConnect {`,
 		new:  `r.Method == http.MethodConnect || r.Header.Get("Upgrade") != "" {`,
-		pkg:  "lambdawrap", run: "TestHTTPIgnoresAnOfferToUpgrade",
+		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused/an_offer_to_upgrade",
 	},
 	{
 		why:  "a function URL sends 200 for a handler that ended its goroutine",
