@@ -175,13 +175,7 @@ func TestErrorsOfFuncHaveTypesThatTellWhatToRetry(t *testing.T) {
 func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
 		function := f.wrap(func(context.Context, order) (paid, error) { panic(errBank) })
-
-		func() {
-			defer func() { f.equal("panic", recover() == any(errBank), true) }()
-
-			_, _ = function(f.Context(), order{ID: "o-1"})
-		}()
-
+		f.equal("panic", panicOf(func() { _, _ = function(f.Context(), order{ID: "o-1"}) }) == any(errBank), true)
 		f.equal("record", f.state("o-1"), "INPROGRESS released")
 	})
 }
@@ -210,17 +204,15 @@ func TestAResultThatIsNotKeptHasALineInTheLog(t *testing.T) {
 				return
 			}
 
-			f.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "PutItem" }, idemddbtest.AccessDenied))
+			fails(f, "PutItem", idemddbtest.AccessDenied)
 
-			function := lambdawrap.Func(f.store, func(ctx context.Context, _ order) (string, error) {
+			_, err := f.wrap(func(ctx context.Context, _ order) (p paid, err error) {
 				if stages {
-					return strings.Repeat("x", 50_000), idemddb.Stage(ctx, idemddb.Effects{})
+					err = staged(ctx, events.SQSMessage{})
 				}
 
-				return strings.Repeat("x", 50_000), nil
-			}, &f.opts)
-
-			_, err := function(f.Context(), order{ID: "o-1"})
+				return paid{ID: strings.Repeat("x", 50_000)}, err
+			})(f.Context(), order{ID: "o-1"})
 			f.equal("error", err, nil)
 			f.logs("level=WARN", "its result is not kept", "dynamodb:PutItem", "outcome=completed")
 		})
@@ -298,21 +290,6 @@ func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *test
 	}
 }
 
-// The error of the key function says more than that its time is over.
-func TestAnErrorOfAKeyFunctionOfFuncThatComesTooLateIsTheError(t *testing.T) {
-	everyFunc(t, func(f *funcHarness) {
-		f.opts.Timeout = 5 * time.Second
-		f.opts.Key = func(context.Context, order) (string, error) {
-			time.Sleep(time.Millisecond)
-
-			return "", errBank
-		}
-
-		_, _, err := f.within(6*time.Second, settleOrder)
-		f.fails(err, errBank)
-	})
-}
-
 func TestAClaimOfFuncWhoseInvocationHasEndedIsGivenBackUnused(t *testing.T) {
 	t.Parallel()
 
@@ -320,7 +297,7 @@ func TestAClaimOfFuncWhoseInvocationHasEndedIsGivenBackUnused(t *testing.T) {
 	f := newFunc(newHarness(t, &idemddb.Options{Observe: func(context.Context, idemddb.Event) { cancel() }}))
 
 	_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
-	f.equal("error", errors.Is(err, lambdawrap.ErrNoTime), true)
+	f.fails(err, lambdawrap.ErrNoTime)
 	f.equal("runs", f.ran.all(), []string(nil))
 	f.equal("attempts", f.attempts("o-1"), "0")
 }
@@ -339,16 +316,21 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 
 func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
+		takes, cause := 4*time.Second, error(nil)
 		f.opts.Timeout = 5 * time.Second
 		f.opts.Key = func(_ context.Context, o order) (string, error) {
-			time.Sleep(4 * time.Second)
+			time.Sleep(takes)
 
-			return o.ID, nil
+			return o.ID, cause
 		}
 
 		f.hasNoTime(8 * time.Second)
 		f.equal("requests", len(f.db.Requests()), 0)
 		f.answers(0) // without a deadline there is time for it
+
+		takes, cause = time.Millisecond, errBank
+		_, _, err := f.within(6*time.Second, settleOrder)
+		f.fails(err, errBank) // which says more than that the time is over
 	})
 }
 
@@ -367,7 +349,7 @@ func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 
 func TestFuncFailsWhenWhatItStagedIsNotKnownToBeCommitted(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
-		f.db.Intercept(faultFor(isTransaction, idemddbtest.LostReply))
+		fails(f, "TransactWriteItems", idemddbtest.LostReply)
 
 		_, _, err := f.within(20*time.Second, staging(settleOrder))
 		f.fails(err, idemddb.ErrUncommitted)

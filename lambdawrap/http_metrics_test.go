@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -81,8 +80,7 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 				c.set(w)
 			}
 
-			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-			metrics.MeasureHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
+			metrics.MeasureHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(inLambda(t.Context(), "r-1")))
 
 			if c.want == nil {
 				w.equal("lines", out.String(), "")

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -379,7 +377,7 @@ func TestHTTPALeaseEndsWithTheInvocationOfLambda(t *testing.T) {
 		}
 
 		invoked := func(r *http.Request) {
-			*r = *r.WithContext(lambdacontext.NewContext(r.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"}))
+			*r = *r.WithContext(inLambda(r.Context(), "r-1"))
 		}
 		w.answered(w.post("k", "{}", invoked, deadline(5*time.Second)), http.StatusCreated, "false", `{"id":"p-1"}`)
 	})

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -110,11 +110,7 @@ func TestMetricsThatCannotBeWrittenCostNoMessage(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := lambdawrap.Measure(lambdawrap.NewMetrics(brokenWriter{}, "Payments"), h.handle(succeed))
-
-	if response, err := function(t.Context(), batch("m1 a")); err != nil || len(response.BatchItemFailures) != 0 {
-		t.Errorf("got %v, %v", response, err)
-	}
+	h.answered(lambdawrap.Measure(lambdawrap.NewMetrics(brokenWriter{}, "Payments"), h.handle(succeed)), batch("m1 a"))
 }
 
 func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
@@ -130,10 +126,8 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 	want := []string{"metrics", "metrics", "metrics", "metrics", "WARN", "metrics"}
 
 	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 none"}, {"m3 a"}, {"m4 b"}} {
-		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-		if _, err := function(ctx, batch(messages...)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := function(inLambda(t.Context(), "r-1"), batch(messages...))
+		h.equal("error", err, nil)
 	}
 
 	var got []string
@@ -190,10 +184,7 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 
 	for _, message := range []string{"m1 a", "m2 none"} { // nothing is to be done for the second one, so there is no event of it
 		h.answered(lambdawrap.Measure(metrics, h.handle(succeed)), batch(message))
-	}
-
-	if strings.Contains(out.String(), "WARN") {
-		t.Errorf("got %s", &out)
+		h.equal("warns", strings.Contains(out.String(), "WARN"), false)
 	}
 }
 
@@ -210,13 +201,9 @@ func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
 			h.opts.DeadLetter = hookOf(failWith(failure))
 			function := lambdawrap.Measure(metrics, h.handle(failingWith(lambdawrap.Permanent(errBank), "a")))
 
-			if _, err := function(h.Context(), batch("m1 a", "m2 good")); err != nil {
-				h.Fatal(err)
-			}
-
-			if _, read := readLine(t, out.String()); read["DeadLetters"] != want {
-				h.Errorf("the hook returns %v: got %v dead letters, want %v", failure, read["DeadLetters"], want)
-			}
+			_, err := function(h.Context(), batch("m1 a", "m2 good"))
+			h.equal("error", err, nil)
+			h.equal("dead letters", measured(t, &out, "DeadLetters"), map[string]any{"DeadLetters": want})
 		})
 	}
 }
@@ -231,9 +218,7 @@ func TestMetricsCountPanics(t *testing.T) {
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe, Trace: func(context.Context) string { panic("no span") }})
 	h.check(lambdawrap.Measure(metrics, h.handle(succeed)), batch("m1 a", "m2 b"), nil, []string{"m1", "m2"})
 
-	if _, got := readLine(t, out.String()); got["Panicked"] != 2.0 || got["Completed"] != 2.0 {
-		t.Errorf("got %v, want 2 panics", got)
-	}
+	h.equal("metrics", measured(t, &out, "Panicked", "Completed"), map[string]any{"Panicked": 2.0, "Completed": 2.0})
 }
 
 // measured is what a line has of these metrics.
@@ -266,13 +251,11 @@ func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 		event.Records = append(event.Records, kinesisRecord(m))
 	}
 
-	response, err := function(t.Context(), event)
-	h.equal("error", err, nil)
-	h.equal("failed", response.BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "2"}})
+	h.reports(function, event, "2")
 	h.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Permanent"),
 		map[string]any{"Messages": 4.0, "NotDone": 3.0, "Completed": 1.0, "Permanent": 2.0})
 
-	_, err = function(t.Context(), events.KinesisEvent{})
+	_, err := function(t.Context(), events.KinesisEvent{})
 	h.equal("refused", err != nil, true)
 	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), map[string]any{"Messages": 1.0, "NotDone": 1.0})
 }
@@ -285,31 +268,27 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	f := newFunc(newHarness(t, &idemddb.Options{Observe: metrics.Observe}))
 	answer := errBank
-	function := lambdawrap.Measure(metrics, f.wrap(func(ctx context.Context, o order) (paid, error) {
-		p, _ := settleOrder(ctx, o)
+	function := lambdawrap.Measure(metrics, f.wrap(func(context.Context, order) (paid, error) { return paid{}, answer }))
 
-		return p, answer
-	}))
-
-	for _, c := range []struct {
-		id     string
-		answer error
-		want   map[string]any
+	for i, c := range []struct {
+		id                                       string
+		answer                                   error
+		notDone, completed, replayed, permanents float64
 	}{
-		{"o-1", errBank, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
-		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 1.0, "Replayed": 0.0, "Permanent": 0.0}},
-		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 0.0, "Replayed": 1.0, "Permanent": 0.0}},
-		{"o-2", lambdawrap.Permanent(errBank), map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
-		{"o-2", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
-		// The error of a nested Do.
-		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
-		{"", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
-		{"a\xff", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+		{"o-1", errBank, 1, 0, 0, 0},
+		{"o-1", nil, 0, 1, 0, 0},
+		{"o-1", nil, 0, 0, 1, 0},
+		{"o-2", lambdawrap.Permanent(errBank), 1, 0, 0, 1},
+		{"o-2", nil, 1, 0, 0, 1},
+		{"o-3", &idemddb.FailedError{}, 1, 0, 0, 0}, // the error of a nested Do
+		{"", nil, 1, 0, 0, 1},
+		{"a\xff", nil, 1, 0, 0, 1},
 	} {
 		answer = c.answer
 		_, err := function(t.Context(), order{ID: c.id})
-		f.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"), c.want)
-		f.equal("error", err != nil, c.want["NotDone"] == 1.0)
+		f.equal("error", err != nil, c.notDone == 1)
+		f.equal(fmt.Sprint("metrics of ", i), measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"),
+			map[string]any{"Messages": 1.0, "NotDone": c.notDone, "Completed": c.completed, "Replayed": c.replayed, "Permanent": c.permanents})
 	}
 }
 

@@ -47,12 +47,11 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 			opts.ClaimPatience = time.Minute // on a busy machine, all of them together take longer than the default; a claim given up may stand in the table
 
 			h := newHarness(t, &opts)
-			h.opts.Workers = 3
-			h.opts.Logger = slog.New(slog.DiscardHandler)
+			h.opts.Workers, h.opts.Logger = 3, slog.New(slog.DiscardHandler)
 
 			var (
-				effects  [keys]atomic.Int64
-				finished = make(chan error)
+				effects [keys]atomic.Int64
+				all     sync.WaitGroup
 			)
 
 			work := func(_ context.Context, m events.SQSMessage) error {
@@ -63,31 +62,22 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 
 				return err
 			}
-			sqs := lambdawrap.SQS(h.store, work, h.opts)
-			whole := h.whole(work)
+			functions := []wrapped{h.whole(work), lambdawrap.SQS(h.store, work, h.opts), lambdawrap.SQS(h.store, work, h.opts)}
 
 			for n := range rounds(400) {
-				go func() {
-					function := sqs
-					if n%3 == 0 {
-						function = whole
-					}
-
+				all.Go(func() {
 					event := batch(fmt.Sprintf("a%d k%d", n, n%keys), fmt.Sprintf("b%d k%d", n, (n*7+3)%keys), fmt.Sprintf("c%d k%d", n, (n*11)%keys))
-					response, err := function(context.Background(), event)
+					response, err := functions[n%3](context.Background(), event)
+					h.equal("error", err, nil)
 
 					for _, id := range ids(response) {
-						if !slices.ContainsFunc(event.Records, func(m events.SQSMessage) bool { return m.MessageId == id }) {
-							err = fmt.Errorf("%s is of another batch", id)
-						}
+						isOwn := slices.ContainsFunc(event.Records, func(m events.SQSMessage) bool { return m.MessageId == id })
+						h.equal(id+" is of the batch", isOwn, true)
 					}
-					finished <- err
-				}()
+				})
 			}
 
-			for range rounds(400) {
-				h.equal("error", <-finished, nil)
-			}
+			all.Wait()
 
 			for key := range effects {
 				h.equal(fmt.Sprint("effects of ", key), effects[key].Load(), int64(1))
@@ -96,8 +86,6 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 		})
 	}
 }
-
-// A process may have several invocations at a time, as with Lambda Managed Instances.
 
 // overlapping calls a function for each event, a moment after the call before it, and returns what each reports as failed, and
 // when the last one has answered.
@@ -119,35 +107,26 @@ func (h *harness) overlapping(function wrapped, batches ...events.SQSEvent) (fai
 	return failed, time.Since(begun)
 }
 
+// A process may have several invocations at a time, as with Lambda Managed Instances. Without a claim, the handler of the second
+// one would run, and its commit be refused. With the Store off, they have nothing in common.
 func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		function := h.handle(slowly(2 * time.Second))
-
-		failed, took := h.overlapping(function, batch("m1 k"), batch("m2 k"), deliveredFor(batch("m1 k"), 2))
-		h.equal("failed", failed, make([][]string, 3))
-		h.ran("m1")
-		h.equal("lines of messages in progress", strings.Count(h.log.String(), "in_progress"), 0)
-		h.lasts(took, 2*time.Second, 2*time.Second+moment)
-	})
-}
-
-// Without a claim the handler of the second one would run, and its commit be refused.
-func TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess(t *testing.T) {
-	everyMode(t, func(h *harness) {
-		h.opts.Optimistic = true
+	claimedAndOptimistic(everyMode)(t, func(h *harness) {
+		ends := byKey(map[string]lambdawrap.Handler{"m4": failWith(errBank)}, staged)
 		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
 			time.Sleep(2 * time.Second)
 
-			if m.MessageId == "m4" {
-				return errBank
-			}
-
-			return idemddb.Stage(ctx, idemddb.Effects{})
+			return ends(ctx, m)
 		})
 
-		failed, took := h.overlapping(function, batch("m1 k"), batch("m2 k"), batch("m3 k"))
+		third := batch("m3 k")
+		if !h.opts.Optimistic { // which claims a redelivery
+			third = deliveredFor(batch("m1 k"), 2)
+		}
+
+		failed, took := h.overlapping(function, batch("m1 k"), batch("m2 k"), third)
 		h.equal("failed", failed, make([][]string, 3))
 		h.ran("m1")
+		h.equal("lines of messages in progress", strings.Count(h.log.String(), "in_progress"), 0)
 		h.lasts(took, 2*time.Second, 2*time.Second+moment)
 
 		failed, _ = h.overlapping(function, batch("m4 other"), batch("m5 other"))
@@ -210,16 +189,7 @@ func TestWithIdempotencyOffNoMessageWaitsForAnotherInvocation(t *testing.T) {
 func TestAMessageWaitsForAnotherInvocationWithinItsTime(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.opts.StopAtFailure = true
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			switch m.Body {
-			case "k":
-				time.Sleep(40 * time.Second)
-			case "bad":
-				return errBank
-			}
-
-			return nil
-		})
+		function := h.handle(byKey(map[string]lambdawrap.Handler{"k": slowly(40 * time.Second), "bad": failWith(errBank)}, succeed))
 
 		var all sync.WaitGroup
 
@@ -242,15 +212,11 @@ func TestAMessageDoesNotWaitForAHandlerThatIsLate(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		function := h.handle(slowly(2 * time.Minute))
 
-		var all sync.WaitGroup
-
-		all.Go(func() { h.within(5*time.Second, function, batch("m1 k")) })
+		go h.within(5*time.Second, function, batch("m1 k"))
 		time.Sleep(100 * time.Millisecond)
 
 		took := h.answeredIn(time.Minute, function, batch("m2 k"), "m2")
 		h.lasts(took, 4*time.Second, 6*time.Second)
-
-		all.Wait()
 	})
 }
 

@@ -56,7 +56,7 @@ var claimMutants = []mutant{
 		file: "lambdawrap/work.go",
 		old:  `if isTwin = isTwin && m.unclaimed; isTwin {`,
 		new:  `if isTwin = false; isTwin {`,
-		pkg:  "lambdawrap", run: "TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess",
+		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd/optimistic",
 	},
 	{
 		why:  "an optimistic message that has waited for another invocation runs without a claim",
@@ -65,7 +65,7 @@ var claimMutants = []mutant{
 
 `,
 		new: ``,
-		pkg: "lambdawrap", run: "TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess",
+		pkg: "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd/optimistic",
 	},
 	{
 		why:  "a nested call waits for the key that its own caller holds",
