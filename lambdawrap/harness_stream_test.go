@@ -30,10 +30,7 @@ const (
 
 // streamWays wrap a handler of single messages with each wrapper of a stream. An event is written as for a FIFO queue: the id of
 // a message is the sequence number of its record, its body the key, its group the partition key or the item.
-var streamWays = []struct {
-	name string
-	wrap func(*harness, lambdawrap.Handler) wrapped
-}{
+var streamWays = []way{
 	{"Kinesis", (*harness).kinesis},
 	{"DynamoDBStream", (*harness).dynamoDBStream},
 }

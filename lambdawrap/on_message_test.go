@@ -16,17 +16,14 @@ import (
 
 // outcomeCase is a message and its handler. want is the outcome that OnMessage is given.
 type outcomeCase struct {
-	set  func(h *harness) // nil for nothing
-	work func(h *harness) lambdawrap.Handler
+	set  func(h *harness)   // nil for nothing
+	work lambdawrap.Handler // nil for one whose key another worker takes over
 	want lambdawrap.Outcome
 }
 
 func TestOnMessageIsGivenTheOutcomeOfItsMessage(t *testing.T) {
 	t.Parallel()
 
-	does := func(work lambdawrap.Handler) func(*harness) lambdawrap.Handler {
-		return func(*harness) lambdawrap.Handler { return work }
-	}
 	keyOfAll := func(key string, err error) func(*harness) {
 		return func(h *harness) {
 			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return key, err }
@@ -37,22 +34,16 @@ func TestOnMessageIsGivenTheOutcomeOfItsMessage(t *testing.T) {
 	}
 
 	for name, c := range map[string]outcomeCase{
-		"completed": {nil, does(succeed), lambdawrap.OutcomeCompleted},
+		"completed": {nil, succeed, lambdawrap.OutcomeCompleted},
 		"replayed": {func(h *harness) {
 			h.equal("completed", h.heldElsewhere("k0", 0).Complete(h.Context(), nil), nil)
-		}, does(succeed), lambdawrap.OutcomeReplayed},
-		"unrecorded": {faults(isCompletion), does(succeed), lambdawrap.OutcomeUnrecorded},
-		"fenced": {nil, func(h *harness) lambdawrap.Handler {
-			return func(context.Context, events.SQSMessage) error {
-				h.steal("k0")
-
-				return nil
-			}
-		}, lambdawrap.OutcomeFenced},
-		"failed": {nil, does(failWith(lambdawrap.Permanent(errBank))), lambdawrap.OutcomeFailed},
+		}, succeed, lambdawrap.OutcomeReplayed},
+		"unrecorded": {faults(isCompletion), succeed, lambdawrap.OutcomeUnrecorded},
+		"fenced":     {nil, nil, lambdawrap.OutcomeFenced},
+		"failed":     {nil, failWith(lambdawrap.Permanent(errBank)), lambdawrap.OutcomeFailed},
 		"refused": {func(h *harness) {
 			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
-		}, does(succeed), lambdawrap.OutcomeRefused},
+		}, succeed, lambdawrap.OutcomeRefused},
 		"mismatch": {func(h *harness) {
 			another, record, err := h.store.Claim(h.Context(), "k0", &idemddb.ClaimOptions{Fingerprint: "another"})
 			if another == nil {
@@ -62,21 +53,21 @@ func TestOnMessageIsGivenTheOutcomeOfItsMessage(t *testing.T) {
 			h.equal("error", another.Complete(h.Context(), nil), nil)
 
 			h.opts.Fingerprint = func(context.Context, events.SQSMessage) (string, error) { return "this", nil }
-		}, does(succeed), lambdawrap.OutcomeMismatch},
-		"no key": {keyOfAll("", nil), does(succeed), lambdawrap.OutcomeNoKey},
+		}, succeed, lambdawrap.OutcomeMismatch},
+		"no key": {keyOfAll("", nil), succeed, lambdawrap.OutcomeNoKey},
 		"corrupt": {func(h *harness) {
 			h.put(map[string]types.AttributeValue{
 				"pk": &types.AttributeValueMemberS{Value: "payments#k0"}, "v": &types.AttributeValueMemberN{Value: "99"},
 			})
-		}, does(succeed), lambdawrap.OutcomeCorrupt},
-		"a key function that fails": {keyOfAll("", errBank), does(succeed), lambdawrap.OutcomeReleased},
-		"released":                  {nil, does(failWith(errBank)), lambdawrap.OutcomeReleased},
-		"in progress":               {func(h *harness) { h.heldElsewhere("k0", 0) }, does(succeed), lambdawrap.OutcomeInProgress},
-		"unanswered":                {faults(isClaim), does(succeed), lambdawrap.OutcomeUnanswered},
-		"no time":                   {func(h *harness) { h.opts.Reserve = 20 * time.Second }, does(succeed), lambdawrap.OutcomeNoTime},
-		"late":                      {nil, does(slowly(time.Minute)), lambdawrap.OutcomeLate},
+		}, succeed, lambdawrap.OutcomeCorrupt},
+		"a key function that fails": {keyOfAll("", errBank), succeed, lambdawrap.OutcomeReleased},
+		"released":                  {nil, failWith(errBank), lambdawrap.OutcomeReleased},
+		"in progress":               {func(h *harness) { h.heldElsewhere("k0", 0) }, succeed, lambdawrap.OutcomeInProgress},
+		"unanswered":                {faults(isClaim), succeed, lambdawrap.OutcomeUnanswered},
+		"no time":                   {func(h *harness) { h.opts.Reserve = 20 * time.Second }, succeed, lambdawrap.OutcomeNoTime},
+		"late":                      {nil, slowly(time.Minute), lambdawrap.OutcomeLate},
 	} {
-		for _, w := range wraps {
+		for _, w := range ways {
 			if w.name == "Batch" {
 				w.wrap = (*harness).strict
 			}
@@ -84,11 +75,16 @@ func TestOnMessageIsGivenTheOutcomeOfItsMessage(t *testing.T) {
 			each(t, name+", "+w.name, bothModes, func(h *harness) {
 				ends := h.outcomes()
 
-				if h.opts.Workers = w.workers; c.set != nil {
+				if c.set != nil {
 					c.set(h)
 				}
 
-				h.within(20*time.Second, w.wrap(h, c.work(h)), numbered(1))
+				work := c.work
+				if work == nil {
+					work = does(func() error { h.steal("k0"); return nil })
+				}
+
+				h.within(20*time.Second, w.wrap(h, work), numbered(1))
 				h.sorted("ends", ends, "m0 "+string(c.want))
 			})
 		}

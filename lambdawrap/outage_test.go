@@ -189,34 +189,6 @@ func (o *outage) deliverAll() {
 	}
 }
 
-// wrapping is a way with a number of workers.
-type wrapping struct {
-	name    string
-	workers int
-	wrap    func(*harness, lambdawrap.Handler) wrapped
-}
-
-// wraps are the two wrappers with one worker, and SQS with more.
-var wraps = []wrapping{
-	{"SQS", 1, (*harness).handle}, {"SQS, 10 workers", 10, (*harness).handle}, {"Batch", 1, (*harness).whole},
-}
-
-// wrapsAndOptimistic are wraps, and one without claims at first deliveries.
-var wrapsAndOptimistic = append(slices.Clone(wraps), wrapping{"SQS, optimistic", 4, (*harness).optimistic})
-
-// eachWrap runs a test with each of wraps, with shared and with single requests.
-func eachWrap(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
-	t.Helper()
-	t.Parallel()
-
-	for _, w := range wraps {
-		each(t, w.name, bothModes, func(h *harness) {
-			h.opts.Workers = w.workers
-			test(h, func(work lambdawrap.Handler) wrapped { return w.wrap(h, work) })
-		})
-	}
-}
-
 func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T) {
 	t.Parallel()
 
@@ -225,14 +197,13 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 		idemddbtest.ServerError: 5 * time.Second, idemddbtest.EmptyAnswer: 5 * time.Second, idemddbtest.LateReply: 5 * time.Second,
 		idemddbtest.AccessDenied: 0,
 	} {
-		for _, w := range wraps {
+		for _, w := range ways {
 			for _, count := range []int{10, 100} {
 				if testing.Short() && count == 100 && fault != idemddbtest.Throttle {
 					continue
 				}
 
 				each(t, fmt.Sprintf("%s, %s, %d messages", fault, w.name, count), bothModes, func(h *harness) {
-					h.opts.Workers = w.workers
 					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 						time.Sleep(time.Millisecond) // claims that are made meanwhile share the next request
 
@@ -258,7 +229,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 						limit = tries*(count+24)/25 + count
 					}
 
-					if claiming := map[string]int{"SQS": 1, "SQS, 10 workers": 10, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
+					if claiming := map[string]int{"SQS": 1, "SQS, 4 workers": 4, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
 						limit = tries*max(claiming, 25) + count // it turns shared requests off
 					} else if h.store.Engine().Ahead() == 0 {
 						limit = tries*claiming + count
@@ -276,7 +247,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 }
 
 func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.T) {
-	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		begun := time.Now()
 		h.db.Intercept(faultFor(func(idemddbtest.Request) bool { return time.Since(begun) < 3*time.Second }, idemddbtest.Throttle))
 
@@ -286,7 +257,7 @@ func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.
 }
 
 func TestAClaimWhoseAnswerIsLostIsRecognised(t *testing.T) {
-	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var met atomic.Int64
 
 		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return isCallOf(isClaim)(r) && met.Add(1)%2 == 1 }, idemddbtest.LostReply))
@@ -310,13 +281,13 @@ func TestWithFailOnOutageAnOutageIsAnInvocationError(t *testing.T) {
 		{"a key twice", batch("m1 k1", "m2 k1"), time.Minute},
 		{"an invocation that is not much longer than the retry time of claims", numbered(30), 8 * time.Second},
 	} {
-		for _, w := range wrapsAndOptimistic {
+		for _, w := range waysAndOptimistic {
 			if testing.Short() && len(c.messages.Records) == 30 && (w.name == "Batch" || w.name == "SQS, optimistic" && c.limit == time.Minute) {
 				continue // many tries
 			}
 
 			each(t, c.name+", "+w.name, bothModes, func(h *harness) {
-				h.opts.FailOnOutage, h.opts.Workers = true, w.workers
+				h.opts.FailOnOutage = true
 				h.meets(idemddbtest.LostRequest)
 
 				ctx, cancel := context.WithTimeout(h.Context(), c.limit)
@@ -372,9 +343,9 @@ func TestWithFailOnOutageAnythingElseIsReportedMessageByMessage(t *testing.T) {
 			return succeed
 		},
 	} {
-		for _, w := range wraps {
+		for _, w := range ways {
 			each(t, name+", "+w.name, bothModes, func(h *harness) {
-				h.opts.FailOnOutage, h.opts.Workers = true, w.workers
+				h.opts.FailOnOutage = true
 
 				h.within(20*time.Second, w.wrap(h, set(h)), numbered(3))
 			})

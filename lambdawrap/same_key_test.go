@@ -108,7 +108,7 @@ func (h *harness) overlapping(function wrapped, batches ...events.SQSEvent) (fai
 }
 
 // A process may have several invocations at a time, as with Lambda Managed Instances. Without a claim, the handler of the second
-// one would run, and its commit be refused. With the Store off, they have nothing in common.
+// one would run, and its commit be refused.
 func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *testing.T) {
 	claimedAndOptimistic(everyMode)(t, func(h *harness) {
 		ends := byKey(map[string]lambdawrap.Handler{"m4": failWith(errBank)}, staged)

@@ -50,17 +50,18 @@ func simulate(t *testing.T, seed uint64) {
 	bubble(t, &s.store, func(h *harness) {
 		s.harness = h
 		s.run()
-
-		if len(s.broken) > 0 {
-			h.Errorf("seed %d, %s:\n%s\nlog:\n%s", seed, s, strings.Join(s.broken[:min(len(s.broken), 5)], "\n"), lastLines(h.log.String(), 40))
-		}
+		s.report()
 	})
 }
 
-func lastLines(text string, n int) string {
-	lines := strings.Split(text, "\n")
+// report says which rules were broken.
+func (s *simulation) report() {
+	lines := strings.Split(s.harness.log.String(), "\n")
 
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	if len(s.broken) > 0 {
+		s.harness.Errorf("seed %d, %s:\n%s\nlog:\n%s", s.seed, s, strings.Join(s.broken[:min(len(s.broken), 5)], "\n"),
+			strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
 }
 
 // simulation is one random world.
@@ -371,22 +372,16 @@ func (s *simulation) receive() (taken []*queued) {
 
 type callKey struct{}
 
-func (s *simulation) invoke(function wrapped, taken []*queued) {
-	c := &call{begun: time.Now(), deadline: time.Now().Add(s.limit), ended: map[string]lambdawrap.Outcome{}}
+// call makes one invocation. It locks s.mu when the answer has come.
+func (s *simulation) call(function wrapped, event events.SQSEvent) (c *call, failed []string, err error) {
+	c = &call{begun: time.Now(), deadline: time.Now().Add(s.limit), ended: map[string]lambdawrap.Outcome{}}
 	ctx, cancel := context.WithDeadline(context.WithValue(s.harness.Context(), callKey{}, c), c.deadline)
 
 	defer cancel()
 
-	var event events.SQSEvent
-
-	for _, q := range taken {
-		event.Records = append(event.Records, deliveredFor(events.SQSEvent{Records: []events.SQSMessage{q.SQSMessage}}, q.receives).Records...)
-	}
-
 	response, err := function(ctx, event)
 
 	s.mu.Lock()
-	defer s.mu.Unlock()
 
 	c.answered = time.Now()
 	if late := c.answered.Sub(c.deadline.Add(-s.reserve() / 4)); late > 5*time.Millisecond {
@@ -397,24 +392,38 @@ func (s *simulation) invoke(function wrapped, taken []*queued) {
 		s.breaksf("an invocation fails: %v", err)
 	}
 
-	failed := ids(response)
+	return c, ids(response), err
+}
+
+func (s *simulation) invoke(function wrapped, taken []*queued) {
+	var event events.SQSEvent
+
+	for _, q := range taken {
+		event.Records = append(event.Records, deliveredFor(events.SQSEvent{Records: []events.SQSMessage{q.SQSMessage}}, q.receives).Records...)
+	}
+
+	c, failed, _ := s.call(function, event)
+	defer s.mu.Unlock()
 
 	for _, q := range taken {
 		if slices.Contains(failed, q.MessageId) {
 			s.comesBack(q)
-
-			continue
-		}
-
-		q.gone, s.ended[q.MessageId] = true, true
-
-		if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
-			s.breaksf("%s with key %s is lost: it is reported done without an effect", q.MessageId, q.Body)
+		} else {
+			s.goes(q)
 		}
 	}
 
 	s.checkCall(c, failed)
 	s.checkGroups(c, taken, failed)
+}
+
+// goes is for a message that leaves the queue because it is reported done.
+func (s *simulation) goes(q *queued) {
+	q.gone, s.ended[q.MessageId] = true, true
+
+	if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
+		s.breaksf("%s with key %s is lost: it is reported done without an effect", q.MessageId, q.Body)
+	}
 }
 
 // comesBack is for a message that was reported failed. What has failed for good goes to the queue's dead-letter queue once no

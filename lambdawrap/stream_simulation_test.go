@@ -1,11 +1,9 @@
 package lambdawrap_test
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,10 +70,7 @@ func simulateStream(t *testing.T, seed uint64, way streamWay) {
 		s.readShards(way, way.wrap(h, s.handle))
 		h.db.Deliver()
 		s.check()
-
-		if len(s.broken) > 0 {
-			h.Errorf("seed %d, %s:\n%s\nlog:\n%s", seed, s, strings.Join(s.broken[:min(len(s.broken), 5)], "\n"), lastLines(h.log.String(), 40))
-		}
+		s.report()
 	})
 }
 
@@ -116,11 +111,6 @@ func (s *simulation) readShards(way streamWay, function wrapped) {
 
 // invokeStream makes one invocation and returns how many records of each shard are behind it.
 func (s *simulation) invokeStream(way streamWay, function wrapped, taken [][]*queued) []int {
-	c := &call{begun: time.Now(), deadline: time.Now().Add(s.limit), ended: map[string]lambdawrap.Outcome{}}
-	ctx, cancel := context.WithDeadline(context.WithValue(s.harness.Context(), callKey{}, c), c.deadline)
-
-	defer cancel()
-
 	event := events.SQSEvent{}
 
 	for _, shard := range taken {
@@ -129,25 +119,14 @@ func (s *simulation) invokeStream(way streamWay, function wrapped, taken [][]*qu
 		}
 	}
 
-	response, err := function(ctx, event)
-
-	s.mu.Lock()
+	c, failed, err := s.call(function, event)
 	defer s.mu.Unlock()
 
-	c.answered = time.Now()
-	if late := c.answered.Sub(c.deadline.Add(-s.reserve() / 4)); late > 5*time.Millisecond {
-		s.breaksf("an answer comes %v too late", late)
-	}
-
 	done := make([]int, len(taken))
-
 	if err != nil {
-		s.breaksf("an invocation fails: %v", err)
-
 		return done
 	}
 
-	failed := ids(response)
 	for i, shard := range taken {
 		done[i] = s.advance(way, c, shard, failed)
 	}
@@ -183,11 +162,7 @@ func (s *simulation) advance(way streamWay, c *call, shard []*queued, failed []s
 	}
 
 	for _, q := range shard[:named] {
-		q.gone, s.ended[q.MessageId] = true, true
-
-		if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
-			s.breaksf("%s with key %s is lost: the shard is read beyond it without an effect", q.MessageId, q.Body)
-		}
+		s.goes(q)
 	}
 
 	return named
