@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,49 +21,34 @@ import (
 func TestAPublicationThatIsDeliveredTwiceHasItsEffectOnce(t *testing.T) {
 	t.Parallel()
 
-	byContent, err := lambdawrap.Body("paymentId")
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	for name, envelope := range map[string]lambdawrap.EnvelopeFunc{"sns": lambdawrap.SNS, "eventbridge": lambdawrap.EventBridge} {
-		for keyName, key := range map[string]lambdawrap.KeyFunc{"the default key": nil, "a key of the content": byContent} {
+		for keyName, key := range map[string]lambdawrap.KeyFunc{"the default key": nil, "a key of the content": mustBody(t, "paymentId")} {
 			t.Run(name+", "+keyName, func(t *testing.T) {
 				t.Parallel()
 
-				content, err := os.ReadFile("../localstack/events/envelopes/" + name + ".json")
-				if err != nil {
-					t.Fatal(err)
-				}
-
 				var event events.SQSEvent
-				if err := json.Unmarshal(content, &event); err != nil || len(event.Records) != 2 {
+				if err := json.Unmarshal([]byte(readText(t, "../localstack/events/envelopes/"+name+".json")), &event); err != nil || len(event.Records) != 2 {
 					t.Fatalf("%d records, %v", len(event.Records), err)
 				}
 
-				paid := 0
-				function := lambdawrap.SQS(newHarness(t, nil).store, lambdawrap.JSON(func(_ context.Context, p struct {
+				h, paid := newHarness(t, nil), 0
+				h.opts.Envelope, h.opts.Key = envelope, key
+				function := h.handle(lambdawrap.JSON(func(_ context.Context, p struct {
 					PaymentID string `json:"paymentId"`
 					Amount    int    `json:"amount"`
 				},
 				) error {
-					if paid += p.Amount; p.PaymentID != "p-1" {
-						t.Errorf("got %+v", p)
-					}
+					paid += p.Amount
+					h.equal("payment", p.PaymentID, "p-1")
 
 					return nil
-				}), &lambdawrap.Options{Envelope: envelope, Key: key})
+				}))
 
 				for range 2 { // and once more, as a redelivery of both
-					response, err := function(t.Context(), event)
-					if err != nil || len(response.BatchItemFailures) != 0 {
-						t.Errorf("got %+v, %v", response, err)
-					}
+					h.answered(function, event)
 				}
 
-				if paid != 1250 {
-					t.Errorf("paid %d", paid)
-				}
+				h.equal("paid", paid, 1250)
 			})
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -26,12 +25,7 @@ import (
 func recordedBody(t testing.TB, name string) string {
 	t.Helper()
 
-	body, err := os.ReadFile("testdata/envelopes/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return string(body)
+	return readText(t, "testdata/envelopes/"+name+".json")
 }
 
 // arrived returns a message of a queue with this body.
@@ -66,11 +60,9 @@ func zipped(t testing.TB, text string) string {
 	var b bytes.Buffer
 
 	w := gzip.NewWriter(&b)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(w, text)
 
-	if err := w.Close(); err != nil {
+	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
 

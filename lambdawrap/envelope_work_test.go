@@ -41,17 +41,10 @@ func plus(_ context.Context, m events.SQSMessage) (opened []lambdawrap.Enveloped
 // enveloped runs a test with the envelope plus, with SQS and with Batch.
 func enveloped(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
-	t.Parallel()
-
-	for name, wrap := range map[string]func(*harness) func(lambdawrap.Handler) wrapped{
-		"SQS":   func(h *harness) func(lambdawrap.Handler) wrapped { return h.handle },
-		"Batch": func(h *harness) func(lambdawrap.Handler) wrapped { return h.whole },
-	} {
-		each(t, name, oneHarness, func(h *harness) {
-			h.opts.Envelope, h.opts.Key = plus, nil
-			test(h, wrap(h))
-		})
-	}
+	sqsAndBatch(nil)(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Envelope, h.opts.Key = plus, nil
+		test(h, wrap)
+	})
 }
 
 // The queue's message is done when all that it holds are. What is done runs once, also if the rest comes back.
@@ -70,16 +63,9 @@ func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
 
 func TestAnEnvelopeThatDoesNotOpenCostsItsMessageOnly(t *testing.T) {
 	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		var dead journal
-
-		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
-			dead.add(fmt.Sprint(m.MessageId, " ", m.Body, " ", errors.Is(cause, lambdawrap.ErrNoKey)))
-
-			return nil
-		}
-
+		dead := h.parkingBecauseOf(lambdawrap.ErrNoKey)
 		h.check(wrap(succeed), batch("m1 broken", "m2 later", "m3 none", "m4 panic", "m5 a"), []string{"m2", "m4"}, []string{"m5"})
-		h.equal("dead letters", dead.all(), []string{"m1 broken true"})
+		h.equal("dead letters", dead.all(), []string{"m1 true"})
 		h.logs("outcome=no_key", "it is broken", `"the message is done, because there is nothing to do" messageId=m3 comesBack=false outcome=empty`,
 			"outcome=released", "not now")
 	})
@@ -133,22 +119,16 @@ func TestWhatStandsInAMessageOfAFIFOQueueKeepsItsOrder(t *testing.T) {
 
 // Messages that share what they have of the message around them do not share it with each other.
 func TestAHandlerThatChangesItsMessageChangesNoOther(t *testing.T) {
-	t.Parallel()
+	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		event := deliveredFor(batch("m1 a+b"), 1)
+		h.answered(wrap(func(_ context.Context, m events.SQSMessage) error {
+			h.equal("another handler's change", m.Attributes["changed"], "")
+			m.Attributes["changed"] = "yes"
 
-	h := newHarness(t, nil)
-	h.opts.Envelope, h.opts.Key = plus, nil
-	event := deliveredFor(batch("m1 a+b"), 1)
-
-	h.answered(h.handle(func(_ context.Context, m events.SQSMessage) error {
-		if m.Attributes["changed"] != "" {
-			t.Error("another handler's change shows")
-		}
-
-		m.Attributes["changed"] = "yes"
-
-		return nil
-	}), event)
-	h.equal("as it arrived", event.Records[0].Attributes["changed"], "")
+			return nil
+		}), event)
+		h.equal("as it arrived", event.Records[0].Attributes["changed"], "")
+	})
 }
 
 // With the Store off, every message in an envelope runs on every delivery.

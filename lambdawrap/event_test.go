@@ -102,25 +102,6 @@ func TestAllOtherInputsAreReadAndAnsweredAsByLambdaStart(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfAStepOfADurableExecution(t *testing.T) {
-	t.Parallel()
-
-	key := func(ctx context.Context, step string) string {
-		return keyOfEvent(t, func(context.Context, string) (string, error) { return lambdawrap.DurableKey(ctx, step) }, step)
-	}
-
-	for name, c := range map[string]struct{ got, want string }{
-		"a step":          {key(durableHandler{t.Context()}, "charge"), `#["arn:execution","charge"]`},
-		"without a name":  {key(durableHandler{t.Context()}, ""), "no key"},
-		"outside":         {key(t.Context(), "charge"), "no key"},
-		"derived context": {key(context.WithoutCancel(durableHandler{t.Context()}), "charge"), "no key"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
-		}
-	}
-}
-
 // An answer without failures would call the work of such an event done.
 func TestAnEventWithoutRecordsIsAnInvocationError(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
@@ -165,36 +146,20 @@ func ofEvents[In, Out any](f func(context.Context, In) (Out, error)) function {
 	}
 }
 
-// foreignWays are the wrappers of events with records. work is called whenever a handler or a hook is.
+// foreignWays are the wrappers of events with records, each for its own source. work is called whenever a handler or a hook is.
 var foreignWays = map[string]struct {
-	source string // its own
-	wrap   func(h *harness, work func()) function
+	source string
+	wrap   func(h *harness, work lambdawrap.Handler) function
 }{
-	"SQS": {"SQS", func(h *harness, work func()) function {
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { work(); return nil }
-
-		return ofEvents(lambdawrap.SQS(h.store, func(context.Context, events.SQSMessage) error { work(); return nil }, h.opts))
+	"SQS": {"SQS", func(h *harness, work lambdawrap.Handler) function {
+		return ofEvents(lambdawrap.SQS(h.store, work, h.opts))
 	}},
-	"Batch": {"SQS", func(h *harness, work func()) function {
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { work(); return nil }
-
-		return ofEvents(lambdawrap.Batch(h.store, func(context.Context, events.SQSEvent) (r events.SQSEventResponse, _ error) {
-			work()
-
-			return r, nil
-		}, h.opts))
+	"Batch": {"SQS", func(h *harness, work lambdawrap.Handler) function { return ofEvents(h.whole(work)) }},
+	"Kinesis": {"Kinesis", func(h *harness, work lambdawrap.Handler) function {
+		return ofEvents(lambdawrap.Kinesis(h.store, streamHandler(work, messageOfKinesis), streamOptions(h.opts, messageOfKinesis)))
 	}},
-	"Kinesis": {"Kinesis", func(h *harness, work func()) function {
-		opts := streamOptions(h.opts, messageOfKinesis)
-		opts.DeadLetter = func(context.Context, events.KinesisEventRecord, error) error { work(); return nil }
-
-		return ofEvents(lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error { work(); return nil }, opts))
-	}},
-	"DynamoDBStream": {"DynamoDB", func(h *harness, work func()) function {
-		opts := streamOptions(h.opts, messageOfChange)
-		opts.DeadLetter = func(context.Context, events.DynamoDBEventRecord, error) error { work(); return nil }
-
-		return ofEvents(lambdawrap.DynamoDBStream(h.store, func(context.Context, events.DynamoDBEventRecord) error { work(); return nil }, opts))
+	"DynamoDBStream": {"DynamoDB", func(h *harness, work lambdawrap.Handler) function {
+		return ofEvents(lambdawrap.DynamoDBStream(h.store, streamHandler(work, messageOfChange), streamOptions(h.opts, messageOfChange)))
 	}},
 }
 
@@ -241,7 +206,10 @@ func TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode(t *testing.T) {
 					h.opts.Optimistic = false
 				}
 
-				f := c.wrap(h, func() { ran++ })
+				work := does(func() error { ran++; return nil })
+				h.opts.DeadLetter = hookOf(work)
+				f := c.wrap(h, work)
+
 				for name, foreign := range foreignEvents {
 					h.refuses(f, &ran, foreign.event, "expected an event of Amazon "+c.source)
 
@@ -326,6 +294,9 @@ func TestKeysOfEvents(t *testing.T) {
 		return keyOfEvent(t, lambdawrap.EventBridgeID, events.EventBridgeEvent{Source: source, ID: id, Resources: resources})
 	}
 	object := func(e events.S3Event) string { return keyOfEvent(t, lambdawrap.S3ObjectVersion, e) }
+	step := func(ctx context.Context, step string) string {
+		return keyOfEvent(t, func(context.Context, string) (string, error) { return lambdawrap.DurableKey(ctx, step) }, step)
+	}
 
 	for name, c := range map[string]struct{ got, want string }{
 		"EventBridge":                     {bridge("shop", "e-1", "arn:of:something"), `#["shop","e-1"]`},
@@ -350,7 +321,11 @@ func TestKeysOfEvents(t *testing.T) {
 		"a request": {keyOfEvent(t, func(ctx context.Context, in int) (string, error) {
 			return lambdawrap.RequestID(inLambda(ctx, "r-1"), in)
 		}, 0), `#["r-1"]`},
-		"outside of Lambda": {keyOfEvent(t, lambdawrap.RequestID, 0), "no key"},
+		"outside of Lambda":                     {keyOfEvent(t, lambdawrap.RequestID, 0), "no key"},
+		"a step of a durable execution":         {step(durableHandler{t.Context()}, "charge"), `#["arn:execution","charge"]`},
+		"a step without a name":                 {step(durableHandler{t.Context()}, ""), "no key"},
+		"a step outside of a durable execution": {step(t.Context(), "charge"), "no key"},
+		"a step in a derived context":           {step(context.WithoutCancel(durableHandler{t.Context()}), "charge"), "no key"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %s, want %s", name, c.got, c.want)

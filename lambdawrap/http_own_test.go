@@ -206,7 +206,7 @@ func submatches(pattern *regexp.Regexp, text string) (found []string) {
 	return slices.Compact(found)
 }
 
-func readText(t *testing.T, file string) string {
+func readText(t testing.TB, file string) string {
 	t.Helper()
 
 	text, err := os.ReadFile(file)
