@@ -325,7 +325,7 @@ func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
 			}
 
 			return lambdawrap.Kinesis(p.store(mask(0x55)), func(ctx context.Context, r events.KinesisEventRecord) error { return work(ctx, r.Kinesis.Data) },
-				&lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: p.logger, Workers: 3})(p.Context(), event)
+				&kinesisOptions{Logger: p.logger, Workers: 3})(p.Context(), event)
 		},
 		"Kafka": func(p *places) (any, error) {
 			event := partition()

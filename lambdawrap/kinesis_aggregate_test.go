@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/kpl"
 	"github.com/idemddb/go-idemddb/internal/kpl/kpltest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -35,10 +34,12 @@ func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
 	return events.KinesisEvent{Records: records}
 }
 
+type kinesisOptions = lambdawrap.StreamOptions[events.KinesisEventRecord]
+
 // userRecords wraps a handler with Kinesis and the default key. The body of its message is the data. h.runs gets the data of each
 // run.
 func (h *harness) userRecords(
-	work lambdawrap.Handler, opts *lambdawrap.StreamOptions[events.KinesisEventRecord],
+	work lambdawrap.Handler, opts *kinesisOptions,
 ) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
 	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
 		opts.Workers = 4
@@ -51,7 +52,7 @@ func (h *harness) userRecords(
 	}, opts)
 }
 
-// reports demands the answer of an event: the sequence number that it names, "" for none.
+// reports demands the answer of an event: the sequence number that it names, "" for none. h.runs gets the runs of it alone.
 func (h *harness) reports(
 	function func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), event events.KinesisEvent, number string,
 ) {
@@ -61,6 +62,8 @@ func (h *harness) reports(
 	if number != "" {
 		want = append(want, events.KinesisBatchItemFailure{ItemIdentifier: number})
 	}
+
+	h.runs.clear()
 
 	response, err := function(h.Context(), event)
 	h.equal("error", err, nil)
@@ -72,7 +75,7 @@ func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
 		var hooked journal
 
 		closed := always()
-		function := h.userRecords(failing(closed, "a2"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+		function := h.userRecords(failing(closed, "a2"), &kinesisOptions{
 			OnRecord: func(_ context.Context, r events.KinesisEventRecord, o lambdawrap.Outcome) {
 				hooked.add(r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data) + " " + string(o))
 			},
@@ -87,13 +90,11 @@ func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
 		h.logs("sequenceNumber=102:1 ", "sequenceNumber=102:3 ", "outcome=blocked")
 		h.equal("of the blocked one", strings.Contains(strings.Join(hooked.all(), "\n"), "shardId-000000000000:102:3 a a3 blocked"), true)
 
-		h.runs.clear()
 		closed.Store(false)
 		h.reports(function, kinesisEvent(event.Records[1]), "")
 		h.ran("a2", "a3") // what was done before does not run again
 		h.ordered("a2", "a3")
 
-		h.runs.clear()
 		h.reports(function, event, "")
 		h.ran()
 	})
@@ -102,7 +103,7 @@ func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
 func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		closed := always()
-		function := h.userRecords(failing(closed, "a2"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+		function := h.userRecords(failing(closed, "a2"), &kinesisOptions{})
 
 		first, second := aggregated("101", "a1 a", "b1 b", "a2 a"), aggregated("102", "b2 b", "a3 a", "c1 c")
 		last := kinesisRecord(batch("103 a4 a").Records[0])
@@ -111,7 +112,6 @@ func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testi
 		h.ran("a1", "b1", "a2", "b2", "c1")
 		h.ordered("b1", "b2")
 
-		h.runs.clear()
 		closed.Store(false)
 		h.reports(function, kinesisEvent(first, second, last), "")
 		h.ran("a2", "a3", "a4")
@@ -146,7 +146,7 @@ func TestWhatAnAggregateIsAndWhichTheAnswerNames(t *testing.T) {
 		"one without an id, as a test may build it": {kinesisEvent(nameless), false, "1", nil}, // two of them must not share a key
 	} {
 		each(t, name, oneHarness, func(h *harness) {
-			opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: c.asIs}
+			opts := &kinesisOptions{Aggregated: c.asIs}
 			h.reports(h.userRecords(failingWith(errBank, "bad"), opts), c.event, c.answer)
 			h.ran(c.runs...)
 		})
@@ -159,7 +159,7 @@ func TestAUserRecordThatWillNeverSucceedIsParkedAlone(t *testing.T) {
 	var parked journal
 
 	h := newHarness(t, nil)
-	function := h.userRecords(failingWith(lambdawrap.Permanent(errBank), "poison"), &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+	function := h.userRecords(failingWith(lambdawrap.Permanent(errBank), "poison"), &kinesisOptions{
 		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
 			parked.add(r.Kinesis.SequenceNumber + " " + r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data))
 
@@ -181,7 +181,7 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 	record.Kinesis.Data = kpltest.Aggregate(make([]kpl.UserRecord, kpl.MaxUserRecords+1)...)
 
 	h := newHarness(t, nil)
-	function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+	function := h.userRecords(succeed, &kinesisOptions{
 		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, err error) error {
 			if !errors.Is(err, lambdawrap.ErrNoKey) || !strings.Contains(err.Error(), "more than 10,000 user records") {
 				h.Errorf("got %v", err)
@@ -202,15 +202,13 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 // The user records of an aggregate share requests as the records of a batch do.
 func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
 	t.Parallel()
-
-	bubble(t, &idemddb.Options{}, func(h *harness) {
+	bubble(t, nil, func(h *harness) {
 		var texts []string
 		for _, m := range numbered(25).Records {
 			texts = append(texts, m.Body+" "+m.Body)
 		}
 
-		function := h.userRecords(succeed, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 25})
-		h.reports(function, kinesisEvent(aggregated("1", texts...)), "")
+		h.reports(h.userRecords(succeed, &kinesisOptions{Workers: 25}), kinesisEvent(aggregated("1", texts...)), "")
 		h.equal("requests", len(h.db.Requests()), 2) // the claims, and the completions
 	})
 }

@@ -243,7 +243,7 @@ func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
-	opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 1}
+	opts := &kinesisOptions{Workers: 1}
 	function := lambdawrap.Measure(metrics, h.userRecords(failingWith(lambdawrap.Permanent(errBank), "bad"), opts))
 
 	event := events.KinesisEvent{}

@@ -177,7 +177,7 @@ func TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack(t *testing
 
 	h := newHarness(t, nil)
 	f := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error { return errBank },
-		&lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: h.opts.Logger}))
+		&kinesisOptions{Logger: h.opts.Logger}))
 
 	_, err := f.Invoke(t.Context(), []byte(`[{"eventSource":"aws:kinesis","sequenceNumber":"1","data":"e30="}]`))
 	if err == nil || !strings.Contains(err.Error(), "eventID") {
@@ -231,7 +231,7 @@ func FuzzPipe(f *testing.F) {
 			}
 
 			return nil
-		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: slog.New(slog.DiscardHandler)})).Invoke(t.Context(), payload)
+		}, &kinesisOptions{Logger: slog.New(slog.DiscardHandler)})).Invoke(t.Context(), payload)
 		if err != nil {
 			if !strings.Contains(err.Error(), "eventID") { // of a record that failed
 				h.equal("runs before an error", ran.all(), []string(nil))

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -180,10 +178,7 @@ func TestInvocationsThatOverlapShareRequests(t *testing.T) {
 				for j := range rounds {
 					time.Sleep(time.Duration(i) * 300 * time.Microsecond)
 
-					m := events.SQSMessage{MessageId: fmt.Sprint(i, "-", j), Body: "b", EventSourceARN: queue}
-					if answer, err := function(h.Context(), events.SQSEvent{Records: []events.SQSMessage{m}}); err != nil || len(answer.BatchItemFailures) > 0 {
-						h.Errorf("%v, %v", answer, err)
-					}
+					h.answered(function, batch(fmt.Sprintf("%d-%d b", i, j)))
 				}
 			})
 		}

@@ -39,7 +39,7 @@ func FuzzStreamEvent(f *testing.F) {
 		fuzzStream(t, payload, func(h *harness, work func(string) error) any {
 			return lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
 				return work(string(r.Kinesis.Data))
-			}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: int(workers), Logger: slog.New(slog.DiscardHandler)})
+			}, &kinesisOptions{Workers: int(workers), Logger: slog.New(slog.DiscardHandler)})
 		}, func(e events.KinesisEvent) (all []events.SQSMessage) {
 			for _, r := range e.Records {
 				all = append(all, messageOfKinesis(r))

@@ -59,8 +59,7 @@ var stagers = map[string]struct {
 	"Kinesis":         {ofMessages((*harness).kinesis), "k", "sequenceNumber=1"},
 	"DynamoDBStream":  {ofMessages((*harness).dynamoDBStream), "k", "sequenceNumber=1"},
 	"Func": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
-		f := newFunc(h)
-		function := f.wrap(func(ctx context.Context, _ order) (paid, error) {
+		function := newFunc(h).wrap(func(ctx context.Context, _ order) (paid, error) {
 			return paid{}, announceTwice(ctx, events.SQSMessage{})
 		})
 		_, err := lambdawrap.Measure(metrics, function)(ctx, order{ID: "k"})
@@ -199,11 +198,9 @@ func TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep(t *testing.T) {
 				return announceTwice
 			}, nil, 2, []string{"messageId=m1", "outcome=unsent"},
 		},
-		"with a logger that panics": {down, func(h *harness) lambdawrap.Handler {
-			h.opts.Logger = panicking()
-
-			return announceTwice
-		}, nil, 1, nil},
+		"with a logger that panics": {
+			down, func(h *harness) lambdawrap.Handler { h.opts.Logger = panicking(); return announceTwice }, nil, 1, nil,
+		},
 	} {
 		each(t, name, inBubble(&c.opts), func(h *harness) {
 			h.check(h.handle(c.set(h)), batch("m1 k1"), c.failed, []string{"m1"})
