@@ -77,6 +77,12 @@ func (p *places) Send(_ context.Context, _ string, ms []idemddb.Message) []error
 
 func (p *places) print(err error) { fmt.Fprintf(p, "%v %+v %#v\n", err, err, err) }
 
+// printAnswer prints what a call returns.
+func (p *places) printAnswer(answer any, err error) {
+	p.print(err)
+	fmt.Fprintf(p, "%+v\n", answer)
+}
+
 func (p *places) store(codec idemddb.Codec) *idemddb.Store {
 	p.Helper()
 
@@ -177,13 +183,6 @@ func confidential() []string {
 func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 	t.Parallel()
 
-	key, errKey := lambdawrap.Body("ID")
-	fingerprint, errPrint := lambdawrap.Body("Note")
-
-	if err := errors.Join(errKey, errPrint); err != nil {
-		t.Fatal(err)
-	}
-
 	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
 		for envelopeName, envelope := range map[string]lambdawrap.EnvelopeFunc{
 			"as they are": nil, "in base64": lambdawrap.Base64, "not in an envelope": lambdawrap.SNS,
@@ -193,7 +192,7 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 
 				p := newPlaces(t)
 				function := lambdawrap.Measure(p.metrics, lambdawrap.SQS(p.store(mask(0x55)), lambdawrap.JSON(handleNote), &lambdawrap.Options{
-					Key: key, Fingerprint: fingerprint, Logger: p.logger, Optimistic: optimistic, Workers: 3, Envelope: envelope,
+					Key: mustBody(t, "ID"), Fingerprint: mustBody(t, "Note"), Logger: p.logger, Optimistic: optimistic, Workers: 3, Envelope: envelope,
 					DeadLetter: func(_ context.Context, _ events.SQSMessage, cause error) error { p.print(cause); return nil },
 				}))
 
@@ -218,10 +217,7 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 						event.Records[i].Attributes["ApproximateReceiveCount"] = fmt.Sprint(round + 1)
 					}
 
-					response, err := function(t.Context(), event)
-					p.print(err)
-					fmt.Fprintf(p, "%+v\n", response)
-
+					p.printAnswer(function(t.Context(), event))
 					p.sweep()
 				}
 
@@ -247,9 +243,7 @@ func (p *places) sweep() {
 	for _, codec := range []idemddb.Codec{mask(0x66), nil, mask(0x55)} {
 		store := p.store(codec)
 		for _, record := range p.db.Items("records") {
-			report, err := store.SendStored(p.Context(), record, false)
-			p.print(err)
-			fmt.Fprintf(p, "%+v\n", report)
+			p.printAnswer(store.SendStored(p.Context(), record, false))
 		}
 	}
 }
@@ -347,10 +341,7 @@ func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
 			for _, refusal := range []error{errors.New("the target is down"), idemddb.ErrUnsendable, nil} {
 				p.refusal = refusal
 
-				response, err := invoke(p)
-				p.print(err)
-				fmt.Fprintf(p, "%+v\n", response)
-
+				p.printAnswer(invoke(p))
 				p.sweep()
 			}
 

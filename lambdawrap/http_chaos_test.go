@@ -15,8 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -109,19 +108,11 @@ func (c *chaos) pay(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	run := c.ran.Add(1)
 
-	stage := func() error {
-		return idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{{Update: &types.Update{
-			TableName: aws.String("ledger"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: key}},
-			UpdateExpression:          aws.String("ADD payments :one"),
-			ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
-		}}}})
-	}
-
 	if c.chance(1, 4) {
 		time.Sleep(time.Duration(c.number(8000)) * time.Millisecond)
 	}
 
-	err := stage()
+	err := counting(r.Context(), events.SQSMessage{Body: key})
 
 	switch {
 	case c.chance(1, 20):
@@ -282,9 +273,8 @@ func (c *chaos) settle(keys int) {
 		key := "k-" + strconv.Itoa(k)
 		c.pursue(key)
 
-		item := c.db.Item("ledger", map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: key}})
-		if n, ok := item["payments"].(*types.AttributeValueMemberN); !ok || n.Value != "1" || len(c.answers[key]) != 1 {
-			c.Errorf("%s was counted %v and answered with %v", key, item["payments"], c.answers[key])
+		if n := c.counted(key); n != "1" || len(c.answers[key]) != 1 {
+			c.Errorf("%s was counted %q times and answered with %v", key, n, c.answers[key])
 		}
 	}
 

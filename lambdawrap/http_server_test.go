@@ -242,37 +242,45 @@ func postToURL(ctx context.Context, h http.Handler, key string) (*events.LambdaF
 	return lambdaurl.Wrap(h)(ctx, r)
 }
 
+// postedToURL sends requests at a time, each with a key of its own, and gives their answers to this function.
+func (w *web) postedToURL(parallel int, answered func(key string, got *events.LambdaFunctionURLStreamingResponse)) {
+	w.opts.Caller = func(*http.Request) (string, error) { return "c-1", nil }
+	h := w.handler()
+
+	var requests sync.WaitGroup
+
+	for i := range parallel {
+		requests.Go(func() {
+			key := fmt.Sprint("k-", i)
+
+			got, err := postToURL(w.Context(), h, key)
+			if err != nil {
+				w.Error(err)
+
+				return
+			}
+
+			answered(key, got)
+		})
+	}
+
+	requests.Wait()
+}
+
 func TestHTTPBehindAFunctionURLTheEndOfAGoroutineIs500(t *testing.T) {
 	t.Parallel()
 
 	for _, parallel := range []int{1, 64} {
 		w := newWeb(t, nil)
-		w.opts.Caller = func(*http.Request) (string, error) { return "c-1", nil }
 		w.work = func(http.ResponseWriter, *http.Request) { goexit() }
-		h := w.handler()
+		w.postedToURL(parallel, func(key string, got *events.LambdaFunctionURLStreamingResponse) {
+			body, err := io.ReadAll(got.Body)
+			if err != nil || got.StatusCode != http.StatusInternalServerError || !strings.Contains(string(body), "server-error") {
+				t.Errorf("got %v, %s, %v", got, body, err)
+			}
 
-		var requests sync.WaitGroup
-
-		for i := range parallel {
-			requests.Go(func() {
-				got, err := postToURL(t.Context(), h, fmt.Sprint("k-", i))
-				if err != nil || got.StatusCode != http.StatusInternalServerError {
-					t.Errorf("got %v, %v", got, err)
-
-					return
-				}
-
-				if body, err := io.ReadAll(got.Body); err != nil || !strings.Contains(string(body), "server-error") {
-					t.Errorf("got %s, %v", body, err)
-				}
-			})
-		}
-
-		requests.Wait()
-
-		for i := range parallel {
-			w.equal("state", w.recordState(fmt.Sprint("k-", i)), "INPROGRESS released")
-		}
+			w.equal("state", w.recordState(key), "INPROGRESS released")
+		})
 	}
 }
 
@@ -318,7 +326,6 @@ func dieOfPanics(t *testing.T, n string) {
 	t.Helper()
 
 	w := newWeb(t, nil)
-	w.opts.Caller = func(*http.Request) (string, error) { return "c-1", nil }
 	w.work = func(http.ResponseWriter, *http.Request) {
 		if len(w.db.Items("records")) == 0 {
 			t.Error("the handler runs without a claim")
@@ -327,24 +334,9 @@ func dieOfPanics(t *testing.T, n string) {
 		panic("text")
 	}
 
-	h := w.handler()
-
-	var requests sync.WaitGroup
-
-	for i := range map[string]int{"1": 1, "64": 64}[n] {
-		requests.Go(func() {
-			got, err := postToURL(t.Context(), h, fmt.Sprint("k-", i))
-			if err != nil {
-				t.Error(err)
-
-				return
-			}
-
-			_, _ = fmt.Fprintln(os.Stdout, "status", got.StatusCode, w.recordState(fmt.Sprint("k-", i)))
-			_, _ = io.Copy(io.Discard, got.Body)
-		})
-	}
-
-	requests.Wait()
+	w.postedToURL(map[string]int{"1": 1, "64": 64}[n], func(key string, got *events.LambdaFunctionURLStreamingResponse) {
+		_, _ = fmt.Fprintln(os.Stdout, "status", got.StatusCode, w.recordState(key))
+		_, _ = io.Copy(io.Discard, got.Body)
+	})
 	<-time.After(time.Minute) // the process dies before
 }

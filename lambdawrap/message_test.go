@@ -156,33 +156,29 @@ func TestAHookThatFailsChangesNothing(t *testing.T) {
 
 	const noContext = "the hook returned no context"
 
-	contextOf := func(fail func() context.Context) func(*harness) {
-		return func(h *harness) {
-			h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return fail() }
-		}
-	}
-	onMessage := func(fail func()) func(*harness) {
-		return func(h *harness) {
-			h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { fail() }
-		}
-	}
 	failed := "level=ERROR msg=\"the hook for a message's context failed; the message has the context of the invocation"
 
 	for name, c := range map[string]struct {
-		set func(*harness)
-		log []string // nil for no line of the hook
+		messageContext func() context.Context // nil for one that goes well
+		onMessage      func()
+		log            []string // nil for no line of the hook
 	}{
-		"MessageContext panics":           {contextOf(func() context.Context { panic("the hook is at fault") }), []string{failed, "the hook is at fault"}},
-		"MessageContext exits":            {contextOf(func() context.Context { goexit(); return nil }), []string{failed, "runtime.Goexit"}},
-		"MessageContext returns nil":      {contextOf(func() context.Context { return nil }), []string{failed, noContext}},
-		"MessageContext hangs for a time": {contextOf(func() context.Context { time.Sleep(time.Second); return nil }), []string{failed, noContext}},
-		"OnMessage panics":                {onMessage(func() { panic("hook") }), []string{"the hook for ended messages failed"}},
-		"OnMessage exits":                 {onMessage(goexit), []string{"the hook for ended messages failed"}},
-		"OnMessage panics with nil":       {onMessage(func() { panic((*codeError)(nil)) }), []string{"the hook for ended messages failed"}},
-		"OnMessage hangs for a time":      {onMessage(func() { time.Sleep(time.Second) }), nil},
+		"MessageContext panics":           {func() context.Context { panic("the hook is at fault") }, nil, []string{failed, "the hook is at fault"}},
+		"MessageContext exits":            {func() context.Context { goexit(); return nil }, nil, []string{failed, "runtime.Goexit"}},
+		"MessageContext returns nil":      {func() context.Context { return nil }, nil, []string{failed, noContext}},
+		"MessageContext hangs for a time": {func() context.Context { time.Sleep(time.Second); return nil }, nil, []string{failed, noContext}},
+		"OnMessage panics":                {nil, func() { panic("hook") }, []string{"the hook for ended messages failed"}},
+		"OnMessage exits":                 {nil, goexit, []string{"the hook for ended messages failed"}},
+		"OnMessage panics with nil":       {nil, func() { panic((*codeError)(nil)) }, []string{"the hook for ended messages failed"}},
+		"OnMessage hangs for a time":      {nil, func() { time.Sleep(time.Second) }, nil},
 	} {
 		each(t, name, everyWay, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-			c.set(h)
+			if c.onMessage == nil {
+				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return c.messageContext() }
+			} else {
+				h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { c.onMessage() }
+			}
+
 			h.answeredIn(time.Minute, wrap(failingWith(errBank, "k1")), numbered(4), "m1")
 			h.logs(c.log...)
 			h.equal("it is logged", strings.Contains(h.log.String(), "the hook"), c.log != nil)
