@@ -54,16 +54,6 @@ func simulate(t *testing.T, seed uint64) {
 	})
 }
 
-// report says which rules were broken.
-func (s *simulation) report() {
-	lines := strings.Split(s.harness.log.String(), "\n")
-
-	if len(s.broken) > 0 {
-		s.harness.Errorf("seed %d, %s:\n%s\nlog:\n%s", s.seed, s, strings.Join(s.broken[:min(len(s.broken), 5)], "\n"),
-			strings.Join(lines[max(0, len(lines)-40):], "\n"))
-	}
-}
-
 // simulation is one random world.
 type simulation struct {
 	harness *harness
@@ -181,6 +171,16 @@ func (s *simulation) String() string {
 		"no takeover %t, %d messages, %d keys",
 		s.isBatch, s.isFIFO, s.options.Workers, s.store.Single, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
 		s.store.MaxAttempts, s.store.NoTakeover, s.count, s.keys)
+}
+
+// report says which rules were broken.
+func (s *simulation) report() {
+	lines := strings.Split(s.harness.log.String(), "\n")
+
+	if len(s.broken) > 0 {
+		s.harness.Errorf("seed %d, %s:\n%s\nlog:\n%s", s.seed, s, strings.Join(s.broken[:min(len(s.broken), 5)], "\n"),
+			strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
 }
 
 func (s *simulation) reserve() time.Duration {
