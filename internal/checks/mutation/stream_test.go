@@ -187,15 +187,15 @@ var streamMutants = []mutant{
 	{
 		why:  "a durable function waits for its own record",
 		file: "lambdawrap/event_func.go",
-		old:  `case durable.IsInvocation(payload):`,
-		new:  `case durable.IsInvocation(payload) && len(payload) == 0:`,
+		old:  `case isDurable(payload):`,
+		new:  `case isDurable(payload) && len(payload) == 0:`,
 		pkg:  "lambdawrap", run: "TestTheArrayOfAPipeAndADurableInvocationAreRefusedByFuncBeforeAnythingRuns",
 	},
 	{
 		why:  "Do in the handler of a durable function waits for its own claim",
 		file: "idemddb/run.go",
-		old:  `isDurable := durable.Execution(ctx); isDurable {`,
-		new:  `isDurable := durable.Execution(ctx); isDurable && t.key == "" {`,
+		old:  `isDurable := engine.DurableExecution(ctx); isDurable {`,
+		new:  `isDurable := engine.DurableExecution(ctx); isDurable && t.key == "" {`,
 		pkg:  "idemddb", run: "TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns",
 	},
 	{
