@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/checks/altered"
 	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/contract"
 	"github.com/idemddb/go-idemddb/internal/protocol"
@@ -49,7 +48,7 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 		t.Skip("each of more than 200 mutants runs the contract")
 	}
 
-	if altered.HasRaceDetector() {
+	if around.HasRaceDetector() {
 		t.Skip("ten times as slow with the race detector; internal/checks/mutation runs it in a build without")
 	}
 
@@ -101,7 +100,7 @@ func (m mutant) engine(t *testing.T, schema *dynamodb.CreateTableInput) contract
 		case isShared && m.Grouped:
 			in = m.changeStatements(shared, statements)
 		case !isShared && !m.Grouped:
-			in = altered.Request(in, change, change)
+			in = around.Altered(in, change, change)
 		}
 
 		return send(ctx, in)

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/checks/altered"
 	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
@@ -33,7 +32,7 @@ func (h *history) client() *around.Client {
 			return send(ctx, h.alteredStatements(shared))
 		}
 
-		return send(ctx, altered.Request(in, h.altered, nil))
+		return send(ctx, around.Altered(in, h.altered, nil))
 	}}
 }
 

@@ -3,7 +3,7 @@ package audited_test
 import (
 	"testing"
 
-	"github.com/idemddb/go-idemddb/internal/checks/altered"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 )
 
 // TestNoHistoryBreaksARule has every change of random histories judged: of workers with differing clocks, of senders and of
@@ -17,7 +17,7 @@ func TestNoHistoryBreaksARule(t *testing.T) {
 	switch {
 	case testing.Short():
 		limit = 25
-	case altered.HasRaceDetector(): // ten times as slow
+	case around.HasRaceDetector(): // ten times as slow
 		limit = 150
 	}
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
-	"github.com/idemddb/go-idemddb/internal/checks/altered"
+	"github.com/idemddb/go-idemddb/internal/checks/around"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -169,7 +169,7 @@ func TestARuleFindsTheLackOfEachTermOfACondition(t *testing.T) {
 		t.Skip("each of about 90 mutants runs many histories")
 	}
 
-	if altered.HasRaceDetector() {
+	if around.HasRaceDetector() {
 		t.Skip("ten times as slow with the race detector; internal/checks/mutation runs it in a build without")
 	}
 

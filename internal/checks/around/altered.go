@@ -1,5 +1,4 @@
-// Package altered changes the expressions of requests on their way, so that what notices it is their meaning.
-package altered
+package around
 
 import (
 	"regexp"
@@ -14,9 +13,9 @@ import (
 // transaction" or "put in a transaction".
 type Change func(operation string, expression *string) *string
 
-// Request returns a copy of a request with other expressions, and with those of its names and values that these still name. It
+// Altered returns a copy of a request with other expressions, so that what notices it is their meaning, and with those of its names and values that these still name. It
 // returns any other request than one that updates or puts an item as it is. update may be nil.
-func Request(in any, condition, update Change) any {
+func Altered(in any, condition, update Change) any {
 	w := writes{condition, update}
 
 	switch in := in.(type) {
