@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"time"
 
@@ -94,8 +95,10 @@ func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *t
 		read.whole.Outcome = protocol.Invalid
 	}
 
+	// It is no answer to one of them: it does not say whose part is refused.
 	if len(t.calls) > 1 && (read.whole.Outcome == protocol.Invalid || read.whole.Outcome == protocol.Rejected) {
-		read.whole.Outcome = protocol.NotShared
+		err := errors.New("a transaction of several keys was refused: " + answer.Err.Error())
+		read.whole = protocol.Answer{Outcome: protocol.NotShared, Err: err}
 	}
 
 	return read
