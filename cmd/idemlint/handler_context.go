@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -132,8 +133,10 @@ func (c *contexts) work(work *ast.FuncLit) {
 			return true
 		}
 
+		isInside := func(e ast.Expr) bool { return work.Pos() <= e.Pos() && e.Pos() < work.End() }
+
 		o, ok := c.pass.TypesInfo.ObjectOf(id).(*types.Var)
-		if ok && (o.Pos() < work.Pos() || o.Pos() >= work.End()) {
+		if ok && (o.Pos() < work.Pos() || o.Pos() >= work.End()) && !slices.ContainsFunc(c.definitions[o], isInside) {
 			report(c.pass, call.Args[0], "this context is that of the caller, not of the work: it has no claim, so "+f.Name()+" finds none; "+
 				"pass the context that the work is called with")
 		}

@@ -30,7 +30,7 @@ func (c *completions) returnedBy(t *ast.FuncType, body *ast.BlockStmt) []complet
 
 		for name, value := range assigned(n) {
 			v, found := c.pass.TypesInfo.ObjectOf(name), c.completionsIn(value)
-			if len(found) == 0 || !isError(v) {
+			if len(found) == 0 || !isError(v.Type()) {
 				continue
 			}
 
@@ -79,9 +79,7 @@ func (c *completions) deferred(n ast.Node, named []types.Object) []completion {
 	return all
 }
 
-func isError(o types.Object) bool {
-	return types.Identical(o.Type(), types.Universe.Lookup("error").Type())
-}
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // completionsIn returns the completions whose error an expression is, or wraps.
 func (c *completions) completionsIn(e ast.Expr) []completion {

@@ -36,8 +36,10 @@ func (v *visitor) visit(n ast.Node) bool {
 		if to := v.targetOf(n); to != "" {
 			v.add(addressing, n, v.deed(to, n), false)
 		}
+	case *ast.BlockStmt:
+		v.behind(n)
 	case *ast.IfStmt:
-		if comparesNil(v.pass.TypesInfo, n.Cond) {
+		if isMissing, _ := v.asks(n.Cond); isMissing {
 			v.lazily = append(v.lazily, span{n.Body.Pos(), n.Body.End()})
 		}
 	case *ast.CallExpr:
@@ -209,17 +211,55 @@ func runsOnce(f *types.Func) bool {
 	return isFunc(f, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues")
 }
 
-// comparesNil reports whether a condition asks whether something is nil: what stands behind it is made when it is needed first.
-func comparesNil(info *types.Info, e ast.Expr) bool {
-	found := false
-
-	ast.Inspect(e, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.EQL && (isNil(info, b.X) || isNil(info, b.Y)) {
-			found = true
+// behind notes that what stands behind `if x != nil` and `if ok` that return runs only when it is needed first.
+func (v *visitor) behind(block *ast.BlockStmt) {
+	for _, s := range block.List {
+		n, ok := s.(*ast.IfStmt)
+		if !ok || len(n.Body.List) == 0 {
+			continue
 		}
 
-		return true
-	})
+		_, returns := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt)
+		if _, isThere := v.asks(n.Cond); isThere && returns {
+			v.lazily = append(v.lazily, span{n.End(), block.End()})
+		}
+	}
+}
 
-	return found
+// asks reports whether a condition asks if something is missing, or if it is there: by a comparison with nil, which an error does
+// not count for, by a flag that is not set, or by the second value of a map or of a Load.
+func (v *visitor) asks(e ast.Expr) (isMissing, isThere bool) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		if isNil(v.pass.TypesInfo, e.Y) && !isError(v.pass.TypesInfo.TypeOf(e.X)) {
+			return e.Op == token.EQL, e.Op == token.NEQ
+		}
+
+		missingX, thereX := v.asks(e.X)
+		missingY, thereY := v.asks(e.Y)
+
+		return missingX || missingY, thereX || thereY
+	case *ast.UnaryExpr:
+		_, isCall := ast.Unparen(e.X).(*ast.CallExpr)
+
+		return e.Op == token.NOT && !isCall, false
+	case *ast.Ident:
+		return false, v.isLookedUp(e)
+	default:
+		return false, false
+	}
+}
+
+// isLookedUp reports whether a variable is what a map or a Load has found.
+func (v *visitor) isLookedUp(id *ast.Ident) bool {
+	switch e := v.definitions.of(v.pass.TypesInfo, id).(type) {
+	case *ast.IndexExpr:
+		return true
+	case *ast.CallExpr:
+		f := callee(v.pass.TypesInfo, e)
+
+		return f != nil && f.Name() == "Load"
+	default:
+		return false
+	}
 }

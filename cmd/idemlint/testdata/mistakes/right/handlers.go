@@ -2,6 +2,7 @@ package right
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -106,6 +107,55 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Others keep what the first invocation makes by a flag, in a map, or behind a return.
+var (
+	isMade  bool
+	stores  = map[string]*idemddb.Store{}
+	tenants sync.Map
+)
+
+func make1() (err error) {
+	if store != nil {
+		return nil
+	}
+
+	store, err = idemddb.New(nil, "records", "payments", nil)
+
+	return err
+}
+
+func make2(tenant string) (s *idemddb.Store, err error) {
+	s, ok := stores[tenant]
+	if !ok {
+		s, err = idemddb.New(nil, "records", tenant, nil)
+		stores[tenant] = s
+	}
+
+	return s, err
+}
+
+func make3(tenant string) (*idemddb.Store, error) {
+	if s, ok := tenants.Load(tenant); ok {
+		return s.(*idemddb.Store), nil
+	}
+
+	return idemddb.New(nil, "records", tenant, nil)
+}
+
+func servesTenants(_ http.ResponseWriter, r *http.Request) {
+	if !isMade {
+		store, _ = idemddb.New(nil, "records", "payments", nil)
+		isMade = true
+	}
+
+	_, errOther := make2(r.Host)
+	_, errThird := make3(r.Host)
+
+	if err := errors.Join(make1(), errOther, errThird); err != nil {
+		panic(err)
+	}
+}
+
 // 11. A context that outlives the request, but has its values, and one with more values.
 func settled(ctx context.Context, claim *idemddb.Claim) error {
 	type name struct{}
@@ -126,6 +176,15 @@ func nested(ctx context.Context, s *idemddb.Store) (string, error) {
 		defer cancel()
 
 		return "paid", idemddb.Stage(inner, entry)
+	})
+}
+
+// Work that hands its own context on in a variable of its caller.
+func handed(ctx context.Context, s *idemddb.Store) (string, error) {
+	return idemddb.Do(ctx, s, "p-1", nil, func(work context.Context) (string, error) {
+		ctx = work
+
+		return "paid", idemddb.Stage(ctx, entry)
 	})
 }
 

@@ -44,3 +44,14 @@ func start() {
 		return idemddb.Do(ctx, store, id, nil, func(context.Context) (string, error) { return id, nil })
 	})
 }
+
+// The end of a failure is no question for what was made before.
+func reads(ctx context.Context, _ events.SQSEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+
+	_, err := open() // want `a Store is made in each invocation`
+
+	return err
+}
