@@ -225,9 +225,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.slow(isCallOf(isClaim), 990*time.Millisecond) // the claim comes 5 ms before the reserve, and has less than the 2 s of one try
-		ctx, cancel := context.WithTimeout(h.Context(), 1995*time.Millisecond)
-		defer cancel()
-
+		ctx := h.limited(1995 * time.Millisecond)
 		response, err := wrap(slowly(time.Second))(ctx, numbered(3))
 		h.equal("error", err, nil)
 		h.equal("in time", ctx.Err(), nil)

@@ -132,10 +132,7 @@ func TestAnInvocationOfFuncHasTheOutcomeOfItsEnding(t *testing.T) {
 							c.before(f)
 						}
 
-						ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-						defer cancel()
-
-						run(ctx, f)
+						run(f.limited(20*time.Second), f)
 					})
 				}
 
@@ -195,10 +192,7 @@ func TestTheOutcomeOfAnInvocationOfFuncThatHasNoEnding(t *testing.T) {
 				c.before(f)
 			}
 
-			ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
-			defer cancel()
-
-			ctx, counted := lambdawrap.Counting(ctx)
+			ctx, counted := lambdawrap.Counting(f.limited(20 * time.Second))
 			_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, c.err })(ctx, order{ID: "o-1"})
 
 			f.equal("fails", err != nil, true)

@@ -57,22 +57,12 @@ func (f *funcHarness) is(got paid, err error, want paid) {
 	f.equal("result", got, want)
 }
 
-func (f *funcHarness) fails(err, want error) {
-	f.Helper()
-
-	if !errors.Is(err, want) {
-		f.Errorf("error: got %v, want %v", err, want)
-	}
-}
-
 // within makes an invocation for the order o-1 with a time limit; 0 for none.
 func (f *funcHarness) within(limit time.Duration, work func(context.Context, order) (paid, error)) (got paid, took time.Duration, err error) {
-	ctx, cancel := context.WithCancel(f.Context())
+	ctx := f.Context()
 	if limit > 0 {
-		ctx, cancel = context.WithTimeout(f.Context(), limit)
+		ctx = f.limited(limit)
 	}
-
-	defer cancel()
 
 	begun := time.Now()
 	got, err = f.wrap(work)(ctx, order{ID: "o-1"})
@@ -420,7 +410,7 @@ func TestFuncLearnsHowLongItsHandlerTakes(t *testing.T) {
 		})
 
 		for _, id := range []string{"o-1", "o-2"} {
-			ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second) // of which nothing may start after 2 s
+			ctx := f.limited(3 * time.Second) // of which nothing may start after 2 s
 
 			if id == "o-2" {
 				held := claim(f, f.store, "o-2")
@@ -430,7 +420,6 @@ func TestFuncLearnsHowLongItsHandlerTakes(t *testing.T) {
 
 			got, err := work(ctx, order{ID: id})
 			f.is(got, err, paid{id, 0, []int{}})
-			cancel()
 		}
 	})
 }

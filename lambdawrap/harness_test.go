@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
@@ -296,6 +297,34 @@ func (h *harness) parkingBecauseOf(cause error) *journal {
 	}
 
 	return dead
+}
+
+// fails demands an error.
+func (h *harness) fails(err, want error) {
+	h.Helper()
+
+	if !errors.Is(err, want) {
+		h.Errorf("error: got %v, want %v", err, want)
+	}
+}
+
+// errs demands an error with each of these texts.
+func (h *harness) errs(what string, err error, texts ...string) {
+	h.Helper()
+
+	for _, text := range texts {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			h.Errorf("%s: got error %v, want one with %q", what, err, text)
+		}
+	}
+}
+
+// limited is a context with a time limit.
+func (h *harness) limited(limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(h.Context(), limit)
+	h.Cleanup(cancel)
+
+	return ctx
 }
 
 func (h *harness) equal(what string, got, want any) {

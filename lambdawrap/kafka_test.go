@@ -173,18 +173,10 @@ func TestWhatIsNoEventOfKafkaIsAnInvocationErrorBeforeAnythingRuns(t *testing.T)
 		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":1,"timestamp":1,"value":"%"}]}}`:                               "a value that is not in base64",
 		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":1,"timestamp":1,"key":"%"}]}}`:                                 "a key that is not in base64",
 	} {
-		h, ran := newHarness(t, nil), 0
-		_, err := ofEvents(lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error {
-			ran++
-
-			return nil
-		}, nil))(t.Context(), event)
-
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", event, err, want)
-		}
-
-		h.equal("runs", ran, 0)
+		h := newHarness(t, nil)
+		_, err := ofEvents(lambdawrap.Kafka(h.store, streamHandler(h.noted(succeed), messageOfKafka), nil))(t.Context(), event)
+		h.errs(event, err, want)
+		h.ran()
 		h.equal("requests", len(h.db.Requests()), 0)
 	}
 }

@@ -310,9 +310,7 @@ func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing
 				h.opts.Fingerprint = look("fingerprint")
 			}
 
-			ctx, cancel := context.WithTimeout(context.WithValue(h.Context(), invocation{}, "request"), 10*time.Second)
-			defer cancel()
-
+			ctx := context.WithValue(h.limited(10*time.Second), invocation{}, "request")
 			response, err := way.wrap(h, succeed)(ctx, batch("1 fast a", "2 slow b"))
 			h.equal("error", err, nil)
 			h.equal("failed", ids(response), []string{"2"})

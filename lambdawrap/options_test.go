@@ -28,10 +28,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 	type record = events.DynamoDBEventRecord
 
 	h := newHarness(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-
-	defer cancel()
-
+	ctx := h.limited(time.Minute)
 	sqs := func(o lambdawrap.Options) error {
 		return errorOf(lambdawrap.SQS(h.store, h.noted(succeed), &o)(ctx, batch("m1 k1")))
 	}
@@ -90,9 +87,7 @@ func TestWrongOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 		{"the answer of a batch", errorOf(lambdawrap.Func(h.store, batches, &newFunc(h).opts)(ctx, order{ID: "o-1"}))},
 		{"io.Reader", errorOf(lambdawrap.Func(h.store, buffer, &newFunc(h).opts)(ctx, order{ID: "o-1"}))}, // JSON has none
 	} {
-		if c.got == nil || !strings.Contains(c.got.Error(), c.want) {
-			t.Errorf("got %v, want an error that names %s", c.got, c.want)
-		}
+		h.errs("the invocation", c.got, c.want)
 	}
 
 	h.ran()
@@ -151,9 +146,7 @@ func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
 			"Options.Retention is below 1h0m0s, it is 59m0s": h.open(h.db, &idemddb.Options{Retention: 59 * time.Minute}),
 			"no idemddb.Transactor":                          single,
 		} {
-			if err := call(store); err == nil || !strings.Contains(err.Error(), name+".Optimistic: must not be set") || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want an error about %s", name, err, want)
-			}
+			h.errs(name, call(store), name+".Optimistic: must not be set", want)
 		}
 	}
 }

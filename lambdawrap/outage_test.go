@@ -127,9 +127,7 @@ func (o *outage) done(key int) int {
 func (o *outage) during() (failed []string) {
 	o.Helper()
 
-	ctx, cancel := context.WithTimeout(o.Context(), 40*time.Second)
-	defer cancel()
-
+	ctx := o.limited(40 * time.Second)
 	response, err := o.function(ctx, o.event)
 	o.equal("error", err, nil)
 	o.equal("in time", ctx.Err(), nil)
@@ -161,9 +159,7 @@ func (o *outage) deliverFailed(failed []string) {
 		}
 	}
 
-	response, err := o.function(o.Context(), deliveredFor(back, 2))
-	o.equal("error", err, nil)
-	o.equal("failed, later", ids(response), []string(nil))
+	o.answered(o.function, deliveredFor(back, 2))
 
 	for i := range outageKeys {
 		o.equal("effects of what came back", o.done(i), 1)
@@ -174,9 +170,7 @@ func (o *outage) deliverFailed(failed []string) {
 func (o *outage) deliverAll() {
 	o.Helper()
 
-	response, err := o.function(o.Context(), deliveredFor(o.event, 3))
-	o.equal("error", err, nil)
-	o.equal("failed, at last", ids(response), []string(nil))
+	o.answered(o.function, deliveredFor(o.event, 3))
 
 	most := 2
 	if o.opts.Optimistic {
@@ -290,13 +284,7 @@ func TestWithFailOnOutageAnOutageIsAnInvocationError(t *testing.T) {
 				h.opts.FailOnOutage = true
 				h.meets(idemddbtest.LostRequest)
 
-				ctx, cancel := context.WithTimeout(h.Context(), c.limit)
-				defer cancel()
-
-				_, err := w.wrap(h, succeed)(ctx, c.messages)
-				if err == nil || !strings.Contains(err.Error(), "DynamoDB") {
-					h.Errorf("got %v, want an invocation error that names DynamoDB", err)
-				}
+				h.errs("the invocation", errorOf(w.wrap(h, succeed)(h.limited(c.limit), c.messages)), "DynamoDB")
 			})
 		}
 	}

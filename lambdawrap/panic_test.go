@@ -147,9 +147,7 @@ func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 					}
 				}), &mode.opts)
 
-				ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
-				defer cancel()
-
+				ctx := h.limited(time.Minute)
 				response, err := h.handle(succeed)(ctx, numbered(3))
 				if err == nil && len(response.BatchItemFailures) < 3-int(calls) || ctx.Err() != nil {
 					h.Errorf("got %v, %v, in time: %v", response, err, ctx.Err())
@@ -186,13 +184,7 @@ func TestALoggerThatPanicsWhileRecordsAreSlowIsAnInvocationError(t *testing.T) {
 				return isSlow
 			}, fault))
 
-			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-			defer cancel()
-
-			if _, err := h.handle(succeed)(ctx, numbered(3)); err == nil || !strings.Contains(err.Error(), "logger") {
-				h.Errorf("got %v, want an invocation error that names the panic", err)
-			}
-
+			h.errs("the invocation", errorOf(h.handle(succeed)(h.limited(10*time.Second), numbered(3))), "logger")
 			h.idle()
 		})
 	}

@@ -159,9 +159,7 @@ func TestWhatIsNoArrayOfTheRightRecordsIsRefusedBeforeAnythingRuns(t *testing.T)
 			`{"Records":[]}`: "without Pipe", `{}`: "without Pipe", `null`: "without Pipe", ``: "without Pipe", `"[]"`: "without Pipe",
 			`[{"eventSource":"aws:kafka"}]`: "aws:kafka", `[{}]`: "Records[0] has no ", `[1]`: "cannot be read", `[`: "cannot be read",
 		} {
-			if _, err := f.Invoke(t.Context(), []byte(payload)); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, %s: got %v, want %q", name, payload, err, want)
-			}
+			h.errs(name+", "+payload, errorOf(f.Invoke(t.Context(), []byte(payload))), want)
 		}
 
 		answer, err := f.Invoke(t.Context(), []byte(" \n[]"))
@@ -176,13 +174,10 @@ func TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack(t *testing
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	f := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error { return errBank },
-		&kinesisOptions{Logger: h.opts.Logger}))
+	f := lambdawrap.Pipe(h.userRecords(failWith(errBank), &kinesisOptions{}))
 
 	_, err := f.Invoke(t.Context(), []byte(`[{"eventSource":"aws:kinesis","sequenceNumber":"1","data":"e30="}]`))
-	if err == nil || !strings.Contains(err.Error(), "eventID") {
-		t.Errorf("got %v", err)
-	}
+	h.errs("a record without an id", err, "eventID")
 }
 
 // The event is that of AWS' documentation of pipes.

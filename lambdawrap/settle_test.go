@@ -238,9 +238,7 @@ func TestAnEffectThatTheSDKDoesNotSendFailsItsOwnMessage(t *testing.T) {
 				}
 
 				err := idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{effect}})
-				if !errors.Is(err, idemddb.ErrBadEffects) {
-					h.Errorf("got %v, want ErrBadEffects", err)
-				}
+				h.fails(err, idemddb.ErrBadEffects)
 
 				return err
 			})

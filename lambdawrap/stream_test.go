@@ -140,11 +140,7 @@ func TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns(t *testing.
 	} {
 		for _, way := range streamWays {
 			each(t, name+", "+way.name, oneHarness, func(h *harness) {
-				_, err := way.wrap(h, succeed)(t.Context(), test.event)
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					h.Errorf("got %v, want %q", err, test.want)
-				}
-
+				h.errs(name, errorOf(way.wrap(h, succeed)(h.Context(), test.event)), test.want)
 				h.ran()
 				h.equal("requests", len(h.db.Requests()), 0)
 			})
