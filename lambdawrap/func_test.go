@@ -170,10 +170,15 @@ func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
 	})
 }
 
+// An empty fingerprint would make a record without one, which every other input matches.
 func TestAnotherInputUnderTheSameKeyOfFuncIsRefused(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
-		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return fmt.Sprint(o.Amount), nil }
+		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return strings.Repeat("x", int(o.Amount)), nil }
 		function := f.wrap(staging(settleOrder))
+
+		_, err := function(f.Context(), order{"o-1", 0})
+		f.fails(err, lambdawrap.ErrNoKey)
+		f.equal("effects", f.counted("o-1"), "")
 
 		got, err := function(f.Context(), order{"o-1", 7})
 		f.is(got, err, paid{"o-1", 7, []int{}})
@@ -209,24 +214,8 @@ func TestAResultThatIsNotKeptHasALineInTheLog(t *testing.T) {
 	}
 }
 
-// It would be a record without a fingerprint, which every other input matches.
-func TestAnEmptyFingerprintIsRefused(t *testing.T) {
-	everyFunc(t, func(f *funcHarness) {
-		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return strings.Repeat("x", int(o.Amount)), nil }
-		function := f.wrap(staging(settleOrder))
-
-		_, err := function(f.Context(), order{"o-1", 0})
-		f.fails(err, lambdawrap.ErrNoKey)
-		f.equal("effects", f.counted("o-1"), "")
-
-		got, err := function(f.Context(), order{"o-1", 7})
-		f.is(got, err, paid{"o-1", 7, []int{}})
-	})
-}
-
 func TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		f := newFunc(h)
 		other := claim(f, f.store, "o-1")
 
@@ -244,8 +233,7 @@ func TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime(t *testing.T) {
 }
 
 func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		f := newFunc(h)
 		claim(f, f.store, "o-1") // its worker dies
 		time.Sleep(time.Minute)
@@ -293,8 +281,7 @@ func TestAClaimOfFuncWhoseInvocationHasEndedIsGivenBackUnused(t *testing.T) {
 }
 
 func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		f := newFunc(h)
 		f.opts.Timeout = 9 * time.Second
 		h.slowRequests(10 * time.Millisecond)
@@ -325,8 +312,7 @@ func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T
 }
 
 func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		f := newFunc(h)
 		h.db.Intercept(faultFor(isCompletion, idemddbtest.LostRequest))
 
@@ -399,8 +385,7 @@ func inLambda(ctx context.Context, requestID string) context.Context {
 // Without a Timeout, a process learns from its handlers how long one takes, as it does for the messages of a queue: a claim that
 // took more than half of the time leaves enough for a quick handler.
 func TestFuncLearnsHowLongItsHandlerTakes(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		f := newFunc(h)
 		f.opts.Wait = time.Minute
 		work := f.wrap(func(ctx context.Context, o order) (paid, error) {

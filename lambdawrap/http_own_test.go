@@ -21,8 +21,7 @@ import (
 )
 
 func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		own := func(status int, body string) *lambdawrap.HTTPAnswer {
 			return &lambdawrap.HTTPAnswer{Status: status, ContentType: "text/plain", Body: []byte(body)}
 		}
@@ -56,8 +55,7 @@ func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
 }
 
 func TestHTTPHeadersThatBelongToTheRequest(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.opts.FingerprintHeaders = []string{"x-tenant", "Api-Version"}
 
 		for _, c := range []struct {
@@ -75,8 +73,7 @@ func TestHTTPHeadersThatBelongToTheRequest(t *testing.T) {
 }
 
 func TestHTTPSaysWhenTheRecordOfAReplayEnds(t *testing.T) {
-	t.Parallel()
-	webBubble(t, &idemddb.Options{Retention: 24 * time.Hour}, func(w *web) {
+	inWebBubble(&idemddb.Options{Retention: 24 * time.Hour})(t, func(w *web) {
 		w.opts.EndHeader = "Idempotent-Until"
 		first, second := w.send(request("k", "{}")), w.send(request("k", "{}"))
 
@@ -92,8 +89,7 @@ func TestHTTPSaysWhenTheRecordOfAReplayEnds(t *testing.T) {
 }
 
 func TestHTTPOnReplayMayReplaceOrRefuseTheAnswer(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.send(request("k", "{}"))
 
 		w.opts.OnReplay = func(_ context.Context, rec *idemddb.Record) error {

@@ -202,8 +202,7 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 }
 
 func TestHTTPAnotherRequestIsRefusedAlsoWhileTheFirstRuns(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.opts.Wait = time.Minute
 		begun := time.Now()
 		w.work = func(rw http.ResponseWriter, r *http.Request) {

@@ -17,8 +17,7 @@ import (
 )
 
 func TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.elsewhere("k")
 		time.Sleep(10*time.Second + time.Millisecond)
 
@@ -296,8 +295,7 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests(t *testing.T) 
 
 // DynamoDB does not answer for a while after the claim has ended.
 func TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.opts.Optimistic, w.opts.Wait = true, 20*time.Second
 		w.work = stagingHandler(nil)
 		claim := w.elsewhere("k")
@@ -350,8 +348,7 @@ func TestHTTPAnAnswerAfterTheDeadlineOfAServerIsWrittenDown(t *testing.T) {
 
 // Such a handler keeps its key, so a client that repeats its request after the deadline does not run the work beside it.
 func TestHTTPAHandlerKeepsItsKeyBeyondTheDeadlineOfAServer(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.work = slow
 
 		var first sync.WaitGroup
@@ -368,8 +365,7 @@ func TestHTTPAHandlerKeepsItsKeyBeyondTheDeadlineOfAServer(t *testing.T) {
 
 // Lambda kills a handler at the deadline of its invocation, so its key is free then.
 func TestHTTPALeaseEndsWithTheInvocationOfLambda(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.refused(w.post("k", "{}"), http.StatusConflict, "key-in-progress")
 			w.equal("Retry-After", w.post("k", "{}").Header.Get("Retry-After"), "8") // 5 s, with what clocks may differ by

@@ -333,8 +333,7 @@ func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 }
 
 func TestHTTPAReleaseThatDoesNotGetThroughIsLogged(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
+	inWebBubble(nil)(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, _ *http.Request) {
 			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 			rw.WriteHeader(http.StatusTooManyRequests)

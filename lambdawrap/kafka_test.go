@@ -183,8 +183,7 @@ func TestWhatIsNoEventOfKafkaIsAnInvocationErrorBeforeAnythingRuns(t *testing.T)
 
 // A topic-partition stands between the lanes of others: a record that waits in one of them takes no worker from another.
 func TestTopicPartitionsRunSideBySide(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		read := h.readKafka(slowly(time.Second), &lambdawrap.KafkaOptions{Workers: 3})
 
 		begun := time.Now()

@@ -201,8 +201,7 @@ func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
 
 // The user records of an aggregate share requests as the records of a batch do.
 func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		var texts []string
 		for _, m := range numbered(25).Records {
 			texts = append(texts, m.Body+" "+m.Body)

@@ -165,8 +165,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 // A late handler may still run for as long as the process does: until the answer is sent, which may wait for another message's
 // hook.
 func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 4 * time.Second}, func(h *harness) {
+	inBubble(&idemddb.Options{Lease: 4 * time.Second})(t, func(h *harness) {
 		const limit, reserve = time.Minute, 40 * time.Second
 
 		h.opts.Workers, h.opts.Reserve = 2, reserve

@@ -182,8 +182,7 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 }
 
 func TestAClaimWhoseRenewalIsRefusedBeforeItsHandlerStartsIsAnothers(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		ends := h.outcomes()
 		h.answeredIn(time.Minute, h.handle(does(func() error {
 			time.Sleep(moment) // the other key is claimed meanwhile
@@ -209,8 +208,7 @@ func TestATakeoverIsAWarning(t *testing.T) {
 }
 
 func TestALostClaimCancelsTheHandler(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(h *harness) {
+	inBubble(&idemddb.Options{Lease: 10 * time.Second})(t, func(h *harness) {
 		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
 			h.steal("k")
 			<-ctx.Done()

@@ -151,8 +151,7 @@ func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
 
 // All claims of a call of Batch are asked for together, and all completions are written together.
 func TestACallOfBatchTakesTwoRequests(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.check(h.whole(succeed), numbered(10), nil, messageIDs(10))
 
 		if requests, _ := h.costs(); requests != 2 {
@@ -163,8 +162,7 @@ func TestACallOfBatchTakesTwoRequests(t *testing.T) {
 
 // AWS Lambda Managed Instances runs several invocations at a time in one process.
 func TestInvocationsThatOverlapShareRequests(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.countRequests()
 
 		const invocations, rounds = 64, 10

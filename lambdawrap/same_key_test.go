@@ -137,8 +137,7 @@ func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *t
 
 // The end of an invocation that has lost its key says nothing of the one that has taken it over.
 func TestAMessageWaitsForTheInvocationThatHasTakenItsKeyOver(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.opts.Optimistic = true
 
 		begun := time.Now()
@@ -300,8 +299,7 @@ func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
 // A key that another worker holds has a record. So only the first statement for it is an INSERT, and each further claim costs one
 // statement.
 func TestAClaimThatIsMadeAgainExpectsARecord(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		const keys = 20
 
 		for i := range keys {

@@ -154,8 +154,7 @@ func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
 
 // The handler has completed its claim itself, and the answer to that was lost. Its own answer needs no result of the record.
 func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
-	t.Parallel()
-	webBubble(t, &idemddb.Options{Results: &unreadable{}}, func(w *web) {
+	inWebBubble(&idemddb.Options{Results: &unreadable{}})(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			c, _ := idemddb.FromContext(r.Context())
 
@@ -171,8 +170,7 @@ func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
 
 // The key is another worker's, so that it could not be ended: the message comes back, and is not one that failed for good.
 func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.opts.Optimistic = true
 		ends := h.outcomes()
 

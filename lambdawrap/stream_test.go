@@ -267,8 +267,7 @@ func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 // A claim of a record that was delivered before asks for the record of its key first. A new record whose claim did so would cost
 // a second statement.
 func TestOnlyRecordsBehindTheReportedOneCountAsDeliveredBefore(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.opts.Workers = 2
 		function := h.kinesis(failingWith(errBank, "bad"))
 		h.answered(function, batch("100 bad bad"), "100")

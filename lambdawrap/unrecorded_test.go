@@ -281,8 +281,7 @@ func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 // The table refuses to end a key until that is given up. Nobody knows what its record says then, so it is no record that the
 // table has written: the next handlers do not run ahead of their records either.
 func TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: time.Second, Single: true}, func(h *harness) {
+	inBubble(&idemddb.Options{Lease: time.Second, Single: true})(t, func(h *harness) {
 		h.opts.Workers = 1
 		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if !strings.Contains(r.Update, "st = :failed") {

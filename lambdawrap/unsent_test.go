@@ -93,8 +93,7 @@ func TestAPanicOfTraceHasALineWithItsStack(t *testing.T) {
 }
 
 func TestRequestsThatAreNotSharedAnyMoreHaveALineThatSaysWhy(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
+	inBubble(nil)(t, func(h *harness) {
 		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "BatchExecuteStatement" }, idemddbtest.AccessDenied))
 		h.opts.Workers = 3
 		h.check(h.handle(succeed), numbered(3), nil, messageIDs(3))
