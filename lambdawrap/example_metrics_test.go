@@ -5,11 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -100,4 +104,19 @@ func ExampleMetrics_MeasureHTTP() {
 	// Output:
 	// Messages 1 Completed 1 Replayed 0
 	// Messages 1 Completed 0 Replayed 1
+}
+
+// On Lambda the logger is that of lambdacontext.NewLogger, which writes JSON with the invocation's request id.
+func ExampleSDKLogger() {
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+
+	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithLogger(lambdawrap.SDKLogger(logger)))
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	cfg.Logger.Logf(logging.Warn, "failed to discard remaining HTTP response body: %v", "connection reset by peer") // the SDK logs such lines
+	// Output: {"level":"WARN","msg":"AWS SDK: failed to discard remaining HTTP response body: connection reset by peer"}
 }

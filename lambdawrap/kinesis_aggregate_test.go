@@ -211,3 +211,28 @@ func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
 		h.equal("requests", len(h.db.Requests()), 2) // the claims, and the completions
 	})
 }
+
+// A mapping that is made again, with enhanced fan-out or with a consumer that was registered anew, reads records that another one
+// has read before. They are the same work. Another stream has other work, whatever its name begins with.
+func TestARecordOfAStreamHasOneKeyWhicheverConsumerReadsIt(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := h.userRecords(succeed, &kinesisOptions{})
+
+	for _, c := range []struct {
+		arn  string
+		runs []string
+	}{
+		{kinesisARN, []string{"p-1"}},
+		{kinesisARN + "/consumer/payments:1540591608", nil},
+		{kinesisARN + "/consumer/payments:1702000000", nil},
+		{kinesisARN + "-of-others/consumer/payments:1540591608", []string{"p-1"}},
+		{kinesisARN + "-of-others", nil},
+	} {
+		record := kinesisRecord(events.SQSMessage{MessageId: "101", Body: "p-1"})
+		record.EventSourceArn = c.arn
+		h.reports(function, kinesisEvent(record), "")
+		h.equal("runs of "+c.arn, h.runs.all(), c.runs)
+	}
+}

@@ -27,51 +27,47 @@ type word struct {
 func TestThePageOfOutcomesIsTheCode(t *testing.T) {
 	t.Parallel()
 
-	want := map[string]word{}
+	want := map[string]*word{}
+	of := func(text string) *word {
+		if want[text] == nil {
+			want[text] = &word{}
+		}
+
+		return want[text]
+	}
 
 	for _, kind := range declaredKinds(t) {
-		w := want[string(kind)]
-		w.IsEvent = true
-		want[string(kind)] = w
+		of(string(kind)).IsEvent = true
 	}
 
 	for _, name := range declaredOutcomes(t) {
-		w := want[string(name)]
-		w.IsOutcome = true
+		of(string(name)).IsOutcome = true
 
 		if name != OutcomeCompleted && name != OutcomeReplayed { // these have no line
-			w.Level = levelOf(name, nil).String()
+			of(string(name)).Level = levelOf(name, nil).String()
 		}
-
-		want[string(name)] = w
 	}
 
 	for _, metric := range lineMetrics {
 		for _, kind := range metric.kinds {
-			w := want[string(kind)]
-			w.Metrics = strings.TrimSpace(w.Metrics + " " + metric.name)
-			want[string(kind)] = w
+			of(string(kind)).Metrics = strings.TrimSpace(of(string(kind)).Metrics + " " + metric.name)
 		}
 
 		for _, name := range metric.outcomes {
-			w := want[string(name)]
-			w.Metrics = strings.TrimSpace(w.Metrics + " " + metric.name)
-			want[string(name)] = w
+			of(string(name)).Metrics = strings.TrimSpace(of(string(name)).Metrics + " " + metric.name)
 		}
 	}
 
 	for name, level := range map[idemddb.Kind]string{ // lines that do not say how a message ended
 		idemddb.KindTakeover: "WARN", idemddb.KindParked: "ERROR", idemddb.KindPanicked: "ERROR", idemddb.KindUnshared: "WARN", idemddb.KindReadsDenied: "WARN",
 	} {
-		w := want[string(name)]
-		w.Level = level
-		want[string(name)] = w
+		of(string(name)).Level = level
 	}
 
-	got := map[string]word{}
+	got := map[string]*word{}
 	for name, cells := range wordsOfPage(t) {
 		metrics := strings.NewReplacer("`", "", ",", "", "–", "").Replace(cells[3])
-		got[name] = word{cells[1] == "yes", cells[2] == "yes", metrics, strings.Trim(cells[4], "–")}
+		got[name] = &word{cells[1] == "yes", cells[2] == "yes", metrics, strings.Trim(cells[4], "–")}
 	}
 
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -34,38 +34,28 @@ func TestWhatABatchCosts(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {
-		name                     string
-		opts                     idemddb.Options
-		messages                 int
-		requests, units          int // of new keys
-		again, againUnits        int // of duplicates that come as first deliveries
-		redelivery, redelivUnits int // of duplicates that come as redeliveries
+		name       string
+		opts       idemddb.Options
+		messages   int
+		fresh      [2]int // the requests and the write units of new keys
+		again      [2]int // of duplicates that come as first deliveries
+		redelivery [2]int // of duplicates that come as redeliveries
 	}{
-		{"10 in groups", idemddb.Options{}, 10, 2, 20, 2, 20, 1, 10},
-		{"25 in groups", idemddb.Options{}, 25, 2, 50, 2, 50, 1, 25},
-		{"10 in single requests", idemddb.Options{Single: true}, 10, 20, 20, 10, 10, 10, 10},
-		{"1", idemddb.Options{}, 1, 2, 2, 1, 1, 1, 1},
-		{"from the cache", idemddb.Options{Cache: 100}, 10, 2, 20, 0, 0, 0, 0},
+		{"10 in groups", idemddb.Options{}, 10, [2]int{2, 20}, [2]int{2, 20}, [2]int{1, 10}},
+		{"25 in groups", idemddb.Options{}, 25, [2]int{2, 50}, [2]int{2, 50}, [2]int{1, 25}},
+		{"10 in single requests", idemddb.Options{Single: true}, 10, [2]int{20, 20}, [2]int{10, 10}, [2]int{10, 10}},
+		{"1", idemddb.Options{}, 1, [2]int{2, 2}, [2]int{1, 1}, [2]int{1, 1}},
+		{"from the cache", idemddb.Options{Cache: 100}, 10, [2]int{2, 20}, [2]int{}, [2]int{}},
 	} {
 		each(t, c.name, inBubble(&c.opts), func(h *harness) {
 			h.slowRequests(5 * time.Millisecond)
 			function := h.handle(succeed)
 
-			for _, step := range []struct {
-				name            string
-				delivery        int
-				requests, units int
-			}{
-				{"new keys", 1, c.requests, c.units},
-				{"duplicates, first delivery", 1, c.again, c.againUnits},
-				{"duplicates, redelivered", 2, c.redelivery, c.redelivUnits},
-			} {
-				_, err := function(h.Context(), deliveredFor(numbered(c.messages), step.delivery))
-				h.equal("error", err, nil)
+			for i, want := range [][2]int{c.fresh, c.again, c.redelivery} {
+				h.answered(function, deliveredFor(numbered(c.messages), 1+i/2))
 
 				requests, units := h.costs()
-				h.equal(step.name+", requests", requests, step.requests)
-				h.equal(step.name+", write units", units, step.units)
+				h.equal(fmt.Sprint("requests and write units of delivery ", i), [2]int{requests, units}, want)
 			}
 
 			h.equal("runs", len(h.runs.all()), c.messages)
@@ -104,7 +94,6 @@ func TestAKeyThatIsThrottledForGoodCostsItsOwnMessage(t *testing.T) {
 		each(t, strconv.Itoa(size), everyMode, func(h *harness) {
 			h.opts.Workers = 10
 			h.throttled("k7", func() bool { return true })
-
 			h.answeredIn(time.Minute, h.handle(slowly(5*time.Second)), numbered(size), "m7")
 		})
 	}
@@ -153,10 +142,7 @@ func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
 func TestACallOfBatchTakesTwoRequests(t *testing.T) {
 	inBubble(nil)(t, func(h *harness) {
 		h.check(h.whole(succeed), numbered(10), nil, messageIDs(10))
-
-		if requests, _ := h.costs(); requests != 2 {
-			h.Errorf("%d requests, want 2", requests)
-		}
+		h.equal("requests", len(h.db.Requests()), 2)
 	})
 }
 
