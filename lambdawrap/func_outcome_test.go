@@ -50,11 +50,7 @@ func stagesACount(ctx context.Context, _ *funcHarness) error {
 
 // stagesAFalseCondition returns work that stages an item whose condition is false.
 func stagesAFalseCondition(refused func(*idemddb.EffectError) error) func(context.Context, *funcHarness) error {
-	return func(ctx context.Context, _ *funcHarness) error {
-		return idemddb.Stage(ctx, idemddb.Effects{Refused: refused, Items: []types.TransactWriteItem{{ConditionCheck: &types.ConditionCheck{
-			TableName: new("counts"), Key: recordKey("o-1"), ConditionExpression: new("attribute_exists(pk)"),
-		}}}})
-	}
+	return func(ctx context.Context, _ *funcHarness) error { return stageRefused(ctx, refused) }
 }
 
 var endingCases = map[string]endingCase{

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,12 +31,9 @@ func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
 		w.opts.Conflict, w.opts.Mismatch, w.opts.KeyMissing = own(599, "wait"), own(400, "other"), own(428, "key?")
 
 		isOwn := func(r *http.Request, status int, body string) http.Header {
-			w.Helper()
-
 			got := w.send(r)
-			if text := read(got); got.StatusCode != status || text != body || got.Header.Get("Content-Type") != "text/plain" {
-				w.Errorf("got %d %q %v, want %d %q", got.StatusCode, text, got.Header, status, body)
-			}
+			w.answered(got, status, "", body)
+			w.equal("Content-Type", got.Header.Get("Content-Type"), "text/plain")
 
 			return got.Header
 		}
@@ -43,10 +41,7 @@ func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
 		isOwn(request("", "{}"), 428, "key?")
 
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			if isOwn(request("k", "{}"), 599, "wait").Get("Retry-After") == "" {
-				w.Error("a conflict has no Retry-After")
-			}
-
+			w.equal("a conflict has no Retry-After", isOwn(request("k", "{}"), 599, "wait").Get("Retry-After") == "", false)
 			created(rw, r)
 		}
 		w.send(request("k", "{}"))
@@ -63,9 +58,7 @@ func TestHTTPHeadersThatBelongToTheRequest(t *testing.T) {
 			want          int
 		}{{"a", "1", 201}, {"a", "2", 201}, {"b", "1", 422}, {"", "1", 422}} {
 			got := w.send(request("k", "{}", header("X-Tenant", c.tenant), header("X-Other", c.other)))
-			if got.StatusCode != c.want {
-				w.Errorf("tenant %q, another header %q: %d, want %d", c.tenant, c.other, got.StatusCode, c.want)
-			}
+			w.equal(fmt.Sprintf("status for tenant %q, another header %q", c.tenant, c.other), got.StatusCode, c.want)
 
 			w.opts.FingerprintHeaders = []string{"Api-Version", "X-Tenant", "api-version"} // neither their order nor their spelling counts
 		}
@@ -78,13 +71,8 @@ func TestHTTPSaysWhenTheRecordOfAReplayEnds(t *testing.T) {
 		first, second := w.send(request("k", "{}")), w.send(request("k", "{}"))
 
 		want := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second).Format(http.TimeFormat)
-		if got := second.Header.Get("Idempotent-Until"); got != want {
-			w.Errorf("got %q, want %q", got, want)
-		}
-
-		if got := first.Header.Get("Idempotent-Until"); got != "" {
-			w.Errorf("the first answer has %q", got)
-		}
+		w.equal("of the replay", second.Header.Get("Idempotent-Until"), want)
+		w.equal("of the first answer", first.Header.Get("Idempotent-Until"), "")
 	})
 }
 
@@ -108,21 +96,17 @@ func TestHTTPOnReplayMayReplaceOrRefuseTheAnswer(t *testing.T) {
 		}
 
 		for _, hook := range []func(context.Context, *idemddb.Record) error{
-			func(context.Context, *idemddb.Record) error { return errors.New("stale") },
-			func(context.Context, *idemddb.Record) error { panic("wrong") },
+			refuses, func(context.Context, *idemddb.Record) error { panic("wrong") },
 		} {
 			w.opts.OnReplay = hook
-			if got := w.send(request("k", "{}")); got.StatusCode != http.StatusInternalServerError {
-				w.Errorf("refused: %d", got.StatusCode)
-			}
+			w.equal("refused", w.post("k", "{}").StatusCode, http.StatusInternalServerError)
 		}
 
-		w.logs("level=ERROR", "HTTPOptions.OnReplay: stale", "panic: wrong")
+		w.logs("level=ERROR", "HTTPOptions.OnReplay: "+errBank.Error(), "panic: wrong")
 
 		w.opts.OnReplay = nil
-		if got := w.send(request("k", "{}")); got.StatusCode != http.StatusCreated || w.ran.Load() != 1 {
-			w.Errorf("the key did not stay completed: %d after %d runs", got.StatusCode, w.ran.Load())
-		}
+		w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`) // the key stays completed
+		w.runs(1)
 	})
 }
 
@@ -142,18 +126,17 @@ func TestFuncOnReplayMayReplaceOrRefuseTheResult(t *testing.T) {
 		f.is(got, err, paid{ID: want})
 	}
 
-	stale := errors.New("stale")
-	f.opts.OnReplay = func(context.Context, *idemddb.Record) error { return stale }
+	f.opts.OnReplay = refuses
 
-	if got, err := f.wrap(work)(t.Context(), order{ID: "o-1"}); !errors.Is(err, stale) || got.ID != "" {
-		t.Errorf("refused: %v, %v", got, err)
-	}
+	got, err := f.wrap(work)(t.Context(), order{ID: "o-1"})
+	f.fails(err, errBank)
+	f.equal("result", got, paid{})
 
 	// It counts as a replay, of which the Store would have reported an event, if it had been asked to.
 	var out bytes.Buffer
 
-	_, err := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "test"), f.wrap(work))(t.Context(), order{ID: "o-1"})
-	if line := out.String(); !errors.Is(err, stale) || !strings.Contains(line, `"NotDone":1`) || !strings.Contains(line, "Observe") {
+	_, err = lambdawrap.Measure(lambdawrap.NewMetrics(&out, "test"), f.wrap(work))(t.Context(), order{ID: "o-1"})
+	if line := out.String(); !errors.Is(err, errBank) || !strings.Contains(line, `"NotDone":1`) || !strings.Contains(line, "Observe") {
 		t.Errorf("refused, and counted as %s: %v", line, err)
 	}
 }

@@ -206,11 +206,9 @@ func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
 }
 
 func TestHTTPAClaimThatComesTooLateIsGivenBackUnused(t *testing.T) {
-	t.Parallel()
-
 	slow := func(context.Context, idemddb.Event) { time.Sleep(10 * time.Millisecond) }
 
-	webBubble(t, &idemddb.Options{Observe: slow}, func(w *web) {
+	inWebBubble(&idemddb.Options{Observe: slow})(t, func(w *web) {
 		w.refused(w.post("k", "{}", deadline(1005*time.Millisecond)), http.StatusServiceUnavailable, "unavailable")
 		w.runs(0)
 		w.equal("held", w.held(), 0)

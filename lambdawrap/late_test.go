@@ -62,12 +62,12 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		opts := &idemddb.Options{NoTakeover: true, Single: single}
 		each(t, fmt.Sprint("single: ", single), sqsAndBatch(opts), func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-			var done effects
+			var done journal // ids of messages that were worked on
 
 			h.untilDone(10*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
 				select {
 				case <-time.After(2300 * time.Millisecond):
-					done.add(m)
+					done.add(m.MessageId)
 
 					return nil
 				case <-ctx.Done():
@@ -75,7 +75,7 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 				}
 			}), numbered(10), 10)
 			h.settled(10)
-			done.once(h, 10)
+			h.sorted("effects", &done, messageIDs(10)...)
 		})
 	}
 }

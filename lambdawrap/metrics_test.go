@@ -75,12 +75,8 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 
 	running.Wait()
 
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 20 {
-		t.Fatalf("%d lines, want 20", len(lines))
-	}
-
-	completions := 0.0
+	lines, completions := strings.Split(strings.TrimSpace(out.String()), "\n"), 0.0
+	h.equal("lines", len(lines), 20)
 
 	for _, text := range lines {
 		d, line := readLine(t, text)
@@ -97,9 +93,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 		}
 	}
 
-	if completions != 1 {
-		t.Errorf("%v completions, want 1", completions)
-	}
+	h.equal("completions", completions, 1.0)
 }
 
 type brokenWriter struct{}
@@ -152,9 +146,7 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 		}
 	}
 
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	h.equal("lines", got, want)
 }
 
 func TestMetricsWithoutObserveWarnOfAnInvocationOfFuncThatIsDone(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,46 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// effects counts what handlers did, by message.
-type effects struct {
-	mu    sync.Mutex
-	times map[string]int
-}
-
-func (e *effects) add(m events.SQSMessage) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	if e.times == nil {
-		e.times = map[string]int{}
-	}
-
-	e.times[m.MessageId]++
-}
-
-// sum returns how many effects there were, and how many of them were not the first of their message.
-func (e *effects) sum() (all, doubles int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	for _, n := range e.times {
-		all, doubles = all+n, doubles+n-1
-	}
-
-	return all, doubles
-}
-
-// once demands that there was one effect of each of so many messages.
-func (e *effects) once(h *harness, messages int) {
-	h.Helper()
-
-	all, doubles := e.sum()
-	h.equal("effects, and those that were not the first", []int{all, doubles}, []int{messages, 0})
-}
-
-// untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries. It returns the
-// number of invocations.
-func (h *harness) untilDone(limit time.Duration, function wrapped, event events.SQSEvent, size int) int {
+// untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries.
+func (h *harness) untilDone(limit time.Duration, function wrapped, event events.SQSEvent, size int) {
 	h.Helper()
 
 	open := event.Records
@@ -70,15 +31,13 @@ func (h *harness) untilDone(limit time.Duration, function wrapped, event events.
 		})
 
 		if len(open) == 0 {
-			return n
+			return
 		}
 
 		time.Sleep(time.Minute)
 	}
 
 	h.Errorf("%d messages are still open after 100 invocations", len(open))
-
-	return 100
 }
 
 func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
@@ -96,16 +55,8 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 				each(t, fmt.Sprintf("%d workers, Timeout %v, Reserve %v", workers, timeout, reserve), everyMode, func(h *harness) {
 					h.opts.Workers, h.opts.Timeout, h.opts.Reserve = workers, timeout, reserve
 
-					var done effects
-
-					h.untilDone(10*time.Second, h.handle(func(_ context.Context, m events.SQSMessage) error {
-						time.Sleep(2 * time.Second) // the call cannot be interrupted
-						done.add(m)
-
-						return nil
-					}), numbered(20), 10)
-
-					done.once(h, 20)
+					h.untilDone(10*time.Second, h.handle(slowly(2*time.Second)), numbered(20), 10) // a call cannot be interrupted
+					h.ran(messageIDs(20)...)
 				})
 			}
 		}
@@ -220,37 +171,30 @@ func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
 	}
 
 	for _, obeys := range []bool{false, true} {
-		t.Run(fmt.Sprint("the handler obeys: ", obeys), func(t *testing.T) {
-			t.Parallel()
+		for seed := range runs {
+			opts := &idemddb.Options{Single: seed%2 == 1}
+			each(t, fmt.Sprintf("the handler obeys: %t, seed %d", obeys, seed), inBubble(opts), func(h *harness) {
+				random := rand.New(rand.NewPCG(uint64(seed), 1))
 
-			for seed := range runs {
-				bubble(t, &idemddb.Options{Single: seed%2 == 1}, func(h *harness) {
-					random := rand.New(rand.NewPCG(uint64(seed), 1))
+				if obeys {
+					h.opts.Timeout = 300 * time.Millisecond
+				}
 
-					if obeys {
-						h.opts.Timeout = 300 * time.Millisecond
+				h.untilDone(3*time.Second, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+					if !obeys {
+						ctx = context.WithoutCancel(ctx)
 					}
 
-					var done effects
-
-					h.untilDone(3*time.Second, h.handle(func(ctx context.Context, m events.SQSMessage) error {
-						done.add(m)
-
-						if !obeys {
-							ctx = context.WithoutCancel(ctx)
-						}
-
-						select {
-						case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(200*time.Millisecond)))):
-							return nil
-						case <-ctx.Done():
-							return context.Cause(ctx)
-						}
-					}), numbered(60), 20)
-
-					done.once(h, 60)
-				})
-			}
-		})
+					select {
+					case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(200*time.Millisecond)))):
+						return nil
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}), numbered(60), 20)
+				time.Sleep(time.Minute) // those that still run end
+				h.ran(messageIDs(60)...)
+			})
+		}
 	}
 }
