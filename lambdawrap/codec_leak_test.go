@@ -275,22 +275,18 @@ func TestNothingOfAnInputOrAResultIsStoredOrLoggedWithACodec(t *testing.T) {
 
 	function := lambdawrap.Func(sealing, func(context.Context, note) (int, error) { return 0, nil },
 		&lambdawrap.FuncOptions[note]{Key: opts.Key, Logger: p.logger})
-	_, err := function(t.Context(), done)
-	if p.print(err); !errors.Is(err, idemddb.ErrCorrupt) {
-		t.Errorf("a result of another type: %v", err)
-	}
+	refused := func(err, want error) {
+		t.Helper()
 
-	_, err = lambdawrap.Func(forging, answer, opts)(t.Context(), done)
-	if p.print(err); !errors.Is(err, idemddb.ErrCorrupt) {
-		t.Errorf("another key: %v", err)
+		if p.print(err); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
 	}
+	refused(errorOf(function(t.Context(), done)), idemddb.ErrCorrupt) // it is a result of another type
+	refused(errorOf(lambdawrap.Func(forging, answer, opts)(t.Context(), done)), idemddb.ErrCorrupt)
 
 	done.Note = "another " + secretAnswer
-
-	_, err = lambdawrap.Func(sealing, answer, opts)(t.Context(), done)
-	if p.print(err); !errors.Is(err, idemddb.ErrMismatch) {
-		t.Errorf("another input: %v", err)
-	}
+	refused(errorOf(lambdawrap.Func(sealing, answer, opts)(t.Context(), done)), idemddb.ErrMismatch)
 
 	p.wantClean([]idemddb.Kind{
 		idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindCorrupt,

@@ -268,9 +268,7 @@ func TestASecondRestoreOfAnObjectIsNotTakenForTheFirst(t *testing.T) {
 				}
 			}
 
-			if ran := len(h.runs.all()); ran != runs {
-				h.Errorf("%d runs, want %d", ran, runs)
-			}
+			h.equal("runs", len(h.runs.all()), runs)
 		})
 	}
 }

@@ -202,9 +202,7 @@ func TestAStagedMessageKeepsItsIDInAnEnvelope(t *testing.T) {
 		}
 	}
 
-	if len(keys) != 1 {
-		t.Errorf("keys %v, want one", keys)
-	}
+	same(t, "number of keys", len(keys), 1)
 }
 
 // The orders of envelopes inside of each other are those of TestAChainOpensEnvelopesInEveryOrder.

@@ -77,9 +77,7 @@ func TestAllOtherInputsAreReadAndAnsweredAsByLambdaStart(t *testing.T) {
 			ran, h := 0, newHarness(t, nil)
 
 			answer, err := startedFuncs(h, &ran)[name].Invoke(t.Context(), []byte(payload))
-			if string(answer) != `"<&>"` || err != nil || ran != 1 {
-				t.Errorf("%s, %s: got %s, %v, %d runs", name, payload, answer, err, ran)
-			}
+			h.equal(name+", "+payload, []any{string(answer), err, ran}, []any{`"<&>"`, nil, 1})
 		}
 	}
 
@@ -303,9 +301,7 @@ func TestKeysOfEvents(t *testing.T) {
 		"a step outside of a durable execution": {step(t.Context(), "charge"), "no key"},
 		"a step in a derived context":           {step(context.WithoutCancel(durableHandler{t.Context()}), "charge"), "no key"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
-		}
+		same(t, name, c.got, c.want)
 	}
 }
 
@@ -320,8 +316,6 @@ func TestSentMessageHasTheKeyOfMessageIDWhereThereIsNoIDOfOurs(t *testing.T) {
 	} {
 		m.MessageId, m.EventSourceARN = "m-1", "arn"
 
-		if key, err := lambdawrap.SentMessageID(t.Context(), m); key != `#["arn","m-1"]` || err != nil {
-			t.Errorf("%s: got %s, %v", name, key, err)
-		}
+		same(t, name, keyOfEvent(t, lambdawrap.SentMessageID, m), `#["arn","m-1"]`)
 	}
 }

@@ -329,9 +329,15 @@ func (h *harness) limited(limit time.Duration) context.Context {
 
 func (h *harness) equal(what string, got, want any) {
 	h.Helper()
+	same(h, what, got, want)
+}
+
+// same demands that two values are equal.
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
 
 	if !cmp.Equal(got, want) {
-		h.Errorf("%s: got %v, want %v", what, got, want)
+		t.Errorf("%s: got %v, want %v (-want +got):\n%s", what, got, want, cmp.Diff(want, got))
 	}
 }
 

@@ -101,9 +101,7 @@ func TestHTTPReplaysStatusBodyAndTheHeadersThatALaterCallerMayHave(t *testing.T)
 		maps.Copy(want, kept)
 		maps.Copy(want, http.Header{"Content-Length": {strconv.Itoa(len(binary))}, "Idempotent-Replayed": {replayed}})
 
-		if diff := cmp.Diff(want, got.Header); diff != "" {
-			t.Errorf("headers, replayed %s (-want +got):\n%s", replayed, diff)
-		}
+		same(t, fmt.Sprintf("headers, replayed %s", replayed), got.Header, want)
 	}
 }
 
@@ -241,9 +239,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 				got.Header.Del(name)
 			}
 
-			if diff := cmp.Diff(test.want, got.Header); diff != "" {
-				w.Errorf("headers (-want +got):\n%s", diff)
-			}
+			w.equal("headers", got.Header, test.want)
 
 			w.runs(1)
 		})

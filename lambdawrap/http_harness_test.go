@@ -14,7 +14,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -165,9 +164,7 @@ func (w *web) recordState(key string) string { return w.state(`#["c-1","` + key 
 func (w *web) answered(got *http.Response, status int, replayed, body string) {
 	w.Helper()
 
-	if diff := cmp.Diff([]any{status, replayed, body}, []any{got.StatusCode, got.Header.Get("Idempotent-Replayed"), read(got)}); diff != "" {
-		w.Errorf("status, Idempotent-Replayed and body (-want +got):\n%s", diff)
-	}
+	w.equal("status, Idempotent-Replayed and body", []any{got.StatusCode, got.Header.Get("Idempotent-Replayed"), read(got)}, []any{status, replayed, body})
 }
 
 // refused demands an answer of the wrapper itself.

@@ -92,8 +92,8 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 			w.equal("request id", line["requestId"], any("r-1"))
 
 			for name, value := range line {
-				if got, isNumber := value.(float64); isNumber && got != c.want[name] {
-					t.Errorf("%s is %v, want %v", name, got, c.want[name])
+				if got, isNumber := value.(float64); isNumber {
+					w.equal(name, got, c.want[name])
 				}
 			}
 		})
@@ -202,9 +202,7 @@ func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
 
 	p.wantClean([]idemddb.Kind{idemddb.KindCompleted, idemddb.KindReplayed, idemddb.KindCorrupt})
 
-	if n := strings.Count(p.written.String(), `"outcome":"corrupt"`); n != 2 {
-		t.Errorf("%d lines of answers that did not open, want 2", n)
-	}
+	same(t, "lines of answers that did not open", strings.Count(p.written.String(), `"outcome":"corrupt"`), 2)
 }
 
 // textsOf returns all texts and bytes of an attribute.

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -148,9 +146,7 @@ func TestHTTPProblemsAndTestsOfThePageAreThoseOfTheCode(t *testing.T) {
 	page := readText(t, "../docs/http.md")
 	problems := submatches(regexp.MustCompile(`types \+ "([a-z-]+)"`), readText(t, "../internal/idemhttp/problem.go"))
 
-	if diff := cmp.Diff(problems, submatches(regexp.MustCompile(`(?m)^### ([a-z-]+)$`), page)); diff != "" {
-		t.Errorf("problems (-code +page):\n%s", diff)
-	}
+	same(t, "problems", submatches(regexp.MustCompile(`(?m)^### ([a-z-]+)$`), page), problems)
 
 	files, err := filepath.Glob("http_*_test.go")
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdaurl"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
@@ -58,9 +57,7 @@ func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 	wg.Wait()
 
 	want := map[string]int{`false 201 Created /payments/p-1 {"id":"p-1"}`: 1, `true 201 Created /payments/p-1 {"id":"p-1"}`: 19}
-	if diff := cmp.Diff(want, answers); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	same(t, "answers", answers, want)
 
 	w.runs(1)
 	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
@@ -154,9 +151,7 @@ func TestHTTPBehindAFunctionURL(t *testing.T) {
 		want["Idempotent-Replayed"] = replayed
 		got, body := invokeURL(t, handler, r)
 
-		if diff := cmp.Diff([]any{201, `{"id":"p-1"}`, want, cookies}, []any{got.StatusCode, body, got.Headers, got.Cookies}); diff != "" {
-			t.Errorf("answer (-want +got):\n%s", diff)
-		}
+		same(t, "answer", []any{got.StatusCode, body, got.Headers, got.Cookies}, []any{201, `{"id":"p-1"}`, want, cookies})
 
 		cookies = nil
 	}

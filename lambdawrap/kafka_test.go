@@ -242,9 +242,7 @@ func TestKeysOfKafkaRecords(t *testing.T) {
 		"an empty header":           {keyOfEvent(t, lambdawrap.KafkaHeader("none"), r), "no key"},
 		"a header of another name":  {keyOfEvent(t, lambdawrap.KafkaHeader("ID"), r), "no key"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
-		}
+		same(t, name, c.got, c.want)
 	}
 
 	if _, err := lambdawrap.KafkaBody(); err == nil {

@@ -25,9 +25,7 @@ func TestDeduplicationID(t *testing.T) {
 	}
 
 	const want = `#["arn.fifo","g","d"]` // records hold this text, so it must stay as it is
-	if got := mustKey(t, lambdawrap.DeduplicationID, fifo("arn.fifo", "g", "d")); got != want {
-		t.Errorf("what the producer sent again has the key %q, want %q", got, want)
-	}
+	same(t, "the key of what the producer sent again", mustKey(t, lambdawrap.DeduplicationID, fifo("arn.fifo", "g", "d")), want)
 
 	for _, other := range []events.SQSMessage{
 		fifo("b.fifo", "g", "d"), fifo("arn.fifo", "g2", "d"), fifo("arn.fifo", "g", "d2"), fifo("arn.fifo", `g","d`, ""), fifo("arn.fifo", "", "d"),
@@ -79,8 +77,8 @@ func TestAttribute(t *testing.T) {
 
 			if c.want == "" {
 				checkNoKey(t, key, c.message, `attribute "order"`)
-			} else if got := mustKey(t, key, c.message); got != c.want {
-				t.Errorf("got the key %q, want %q", got, c.want)
+			} else {
+				same(t, "key", mustKey(t, key, c.message), c.want)
 			}
 		})
 	}
@@ -108,14 +106,8 @@ func TestBodyAndTextKeyAreOnePieceOfWork(t *testing.T) {
 		"an id that looks like a hash":  "sha256:1",
 		"an id longer than a table key": strings.Repeat("x", 3000),
 	} {
-		body, err := json.Marshal(map[string]string{"paymentId": id})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if got, want := mustKey(t, mustBody(t, "paymentId"), events.SQSMessage{Body: string(body)}), idemddb.TextKey(id); got != want {
-			t.Errorf("%s: the message has the key %q, want %q as Do has it", name, got, want)
-		}
+		body := asJSON(t, map[string]string{"paymentId": id})
+		same(t, name, mustKey(t, mustBody(t, "paymentId"), events.SQSMessage{Body: body}), idemddb.TextKey(id))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/smithy-go/logging"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -162,9 +161,7 @@ level=INFO msg="AWS SDK: of another class"
 level=WARN msg="AWS SDK: of a request" name=r-1
 level=WARN msg="AWS SDK: of none"
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
+	same(t, "log", out.String(), want)
 }
 
 // codeError is an error that cannot be read through a nil pointer, as most of them are.

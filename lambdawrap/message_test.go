@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -217,18 +216,14 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 
 	test := func(h *harness, wrap func(*harness, lambdawrap.Handler) wrapped) {
 		h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
-			if diff := cmp.Diff(attributed(), m); diff != "" {
-				h.Errorf("OnMessage's message (-want +got):\n%s", diff)
-			}
+			h.equal("OnMessage's message", m, attributed())
 		}
 
 		dead := 0
 		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
 			dead++
 
-			if diff := cmp.Diff(attributed(), m); diff != "" {
-				h.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
-			}
+			h.equal("the dead-letter hook's message", m, attributed())
 
 			spoil(m) // OnMessage does not see that either
 
@@ -282,9 +277,7 @@ func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 			set()
 			h.within(time.Minute, wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
 
-			if diff := cmp.Diff(attributed(), got); diff != "" {
-				h.Errorf("the message of %s alone (-want +got):\n%s", name, diff)
-			}
+			h.equal(fmt.Sprintf("the message of %s alone", name), got, attributed())
 		}
 	})
 }

@@ -84,12 +84,7 @@ func piped(t *testing.T, event events.SQSEvent, record func(events.SQSMessage) a
 		array = append(array, record(m))
 	}
 
-	payload, err := json.Marshal(array)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return payload
+	return []byte(asJSON(t, array))
 }
 
 func TestTheArrayOfAPipeIsWorkedOnByEachWrapperAndTheAnswerNamesWhatThePipeKnows(t *testing.T) {
