@@ -141,7 +141,7 @@ func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
 			for _, workers := range []int{1, 4} {
 				each(t, fmt.Sprintf("%v, %d messages, %d workers", fault, n, workers), inBubble(nil), func(h *harness) {
 					h.opts.Optimistic, h.opts.Workers = true, workers
-					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+					h.meets(fault)
 
 					h.within(3*time.Second, h.handle(staged), deliveredFor(numbered(n), 1))
 					h.idle()

@@ -177,26 +177,14 @@ func isCallOf(is func(idemddbtest.Request) bool) func(idemddbtest.Request) bool 
 func (h *harness) broken(fault idemddbtest.Fault, is func(idemddbtest.Request) bool, times int) *atomic.Int64 {
 	var n atomic.Int64
 
-	h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-		if is(r) && n.Add(1) <= int64(times) {
-			return fault
-		}
-
-		return idemddbtest.None
-	})
+	h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return is(r) && n.Add(1) <= int64(times) }, fault))
 
 	return &n
 }
 
 // throttled throttles the requests and statements for one key while on returns true.
 func (h *harness) throttled(key string, on func() bool) {
-	decide := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-		if keyOf(r) == key && on() {
-			return idemddbtest.Throttle
-		}
-
-		return idemddbtest.None
-	}
+	decide := faultFor(func(r idemddbtest.Request) bool { return keyOf(r) == key && on() }, idemddbtest.Throttle)
 	h.db.Intercept(decide)
 	h.db.InterceptStatements(decide)
 }
@@ -280,27 +268,19 @@ func (g *ledger) during(limit time.Duration, n int, is func(idemddbtest.Request)
 		begun time.Time
 	)
 
-	g.harness.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-		if !is(r) {
-			return idemddbtest.None
-		}
-
+	g.harness.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
 
-		if seen++; seen <= n {
-			return idemddbtest.None
+		if !is(r) {
+			return false
 		}
 
-		if begun.IsZero() {
+		if seen++; seen == n+1 {
 			begun = time.Now()
 			g.refused(after, limit)
 		}
 
-		if time.Since(begun) > limit {
-			return idemddbtest.None
-		}
-
-		return fault
-	})
+		return seen > n && time.Since(begun) <= limit
+	}, fault))
 }

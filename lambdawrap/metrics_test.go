@@ -57,6 +57,16 @@ func readLine(t testing.TB, text string) (directive, map[string]any) {
 	return d.AWS, line
 }
 
+// metered returns a harness whose Store is observed by these metrics, and what they write.
+func metered(t testing.TB) (*harness, *lambdawrap.Metrics, *bytes.Buffer) {
+	t.Helper()
+
+	out := &bytes.Buffer{}
+	metrics := lambdawrap.NewMetrics(out, "Payments")
+
+	return newHarness(t, &idemddb.Options{Observe: metrics.Observe}), metrics, out
+}
+
 func TestMetricsCountEachBatchForItself(t *testing.T) {
 	t.Parallel()
 
@@ -168,10 +178,7 @@ func TestMetricsWithoutObserveWarnOfAnInvocationOfFuncThatIsDone(t *testing.T) {
 func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "1")
 
-	var out bytes.Buffer
-
-	metrics := lambdawrap.NewMetrics(&out, "Payments")
-	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	h, metrics, out := metered(t)
 	h.opts.Envelope = plus
 
 	for _, message := range []string{"m1 a", "m2 none"} { // nothing is to be done for the second one, so there is no event of it
@@ -185,18 +192,13 @@ func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
 	t.Parallel()
 
 	for want, failure := range map[float64]error{1: nil, 0: errBank} {
-		var out bytes.Buffer
+		h, metrics, out := metered(t)
+		h.opts.DeadLetter = hookOf(failWith(failure))
+		function := lambdawrap.Measure(metrics, h.handle(failingWith(lambdawrap.Permanent(errBank), "a")))
 
-		metrics := lambdawrap.NewMetrics(&out, "Payments")
-
-		bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
-			h.opts.DeadLetter = hookOf(failWith(failure))
-			function := lambdawrap.Measure(metrics, h.handle(failingWith(lambdawrap.Permanent(errBank), "a")))
-
-			_, err := function(h.Context(), batch("m1 a", "m2 good"))
-			h.equal("error", err, nil)
-			h.equal("dead letters", measured(t, &out, "DeadLetters"), map[string]any{"DeadLetters": want})
-		})
+		_, err := function(h.Context(), batch("m1 a", "m2 good"))
+		h.equal("error", err, nil)
+		h.equal("dead letters", measured(t, out, "DeadLetters"), map[string]any{"DeadLetters": want})
 	}
 }
 
@@ -231,10 +233,7 @@ func measured(t *testing.T, out *bytes.Buffer, names ...string) map[string]any {
 func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 	t.Parallel()
 
-	var out bytes.Buffer
-
-	metrics := lambdawrap.NewMetrics(&out, "Payments")
-	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	h, metrics, out := metered(t)
 	opts := &kinesisOptions{Workers: 1}
 	function := lambdawrap.Measure(metrics, h.userRecords(failingWith(lambdawrap.Permanent(errBank), "bad"), opts))
 
@@ -244,21 +243,19 @@ func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 	}
 
 	h.reports(function, event, "2")
-	h.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Permanent"),
+	h.equal("metrics", measured(t, out, "Messages", "NotDone", "Completed", "Permanent"),
 		map[string]any{"Messages": 4.0, "NotDone": 3.0, "Completed": 1.0, "Permanent": 2.0})
 
 	_, err := function(t.Context(), events.KinesisEvent{})
 	h.equal("refused", err != nil, true)
-	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), map[string]any{"Messages": 1.0, "NotDone": 1.0})
+	h.equal("metrics", measured(t, out, "Messages", "NotDone"), map[string]any{"Messages": 1.0, "NotDone": 1.0})
 }
 
 func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 	t.Parallel()
 
-	var out bytes.Buffer
-
-	metrics := lambdawrap.NewMetrics(&out, "Payments")
-	f := newFunc(newHarness(t, &idemddb.Options{Observe: metrics.Observe}))
+	h, metrics, out := metered(t)
+	f := newFunc(h)
 	answer := errBank
 	function := lambdawrap.Measure(metrics, f.wrap(func(context.Context, order) (paid, error) { return paid{}, answer }))
 
@@ -279,7 +276,7 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 		answer = c.answer
 		_, err := function(t.Context(), order{ID: c.id})
 		f.equal("error", err != nil, c.notDone == 1)
-		f.equal(fmt.Sprint("metrics of ", i), measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"),
+		f.equal(fmt.Sprint("metrics of ", i), measured(t, out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"),
 			map[string]any{"Messages": 1.0, "NotDone": c.notDone, "Completed": c.completed, "Replayed": c.replayed, "Permanent": c.permanents})
 	}
 }
@@ -288,13 +285,9 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 func TestMeasureCountsOneMessageOfFuncWhateverItsInputIs(t *testing.T) {
 	t.Parallel()
 
-	var (
-		out  bytes.Buffer
-		late func() // reports an event of the first invocation
-	)
+	var late func() // reports an event of the first invocation
 
-	metrics := lambdawrap.NewMetrics(&out, "Payments")
-	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	h, metrics, out := metered(t)
 	want := map[string]any{"Messages": 1.0, "NotDone": 1.0}
 
 	_, err := lambdawrap.Measure(metrics, lambdawrap.Func(h.store, func(ctx context.Context, _ events.SQSEvent) (string, error) {
@@ -303,7 +296,7 @@ func TestMeasureCountsOneMessageOfFuncWhateverItsInputIs(t *testing.T) {
 		return "", errBank
 	}, &lambdawrap.FuncOptions[events.SQSEvent]{Key: lambdawrap.RequestID[events.SQSEvent]}))(inLambda(t.Context(), "r-1"), batch("m1 a", "m2 b"))
 	h.equal("error", errors.Is(err, errBank), true)
-	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), want)
+	h.equal("metrics", measured(t, out, "Messages", "NotDone"), want)
 	late()
 }
 

@@ -212,17 +212,14 @@ func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 		h.opts.Workers = 3
 		begun := time.Now()
 
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			switch {
-			case !isCallOf(isCompletion)(r):
-			case time.Since(begun) < refused:
-				return idemddbtest.Throttle
-			default:
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
+			isRefused := time.Since(begun) < refused
+			if isCallOf(isCompletion)(r) && !isRefused {
 				time.Sleep(45 * time.Millisecond)
 			}
 
-			return idemddbtest.None
-		})
+			return isCallOf(isCompletion)(r) && isRefused
+		}, idemddbtest.Throttle))
 
 		took := h.answeredIn(time.Minute, h.handle(slowly(20*time.Millisecond)), numbered(60))
 

@@ -75,16 +75,16 @@ func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 			h.opts.Workers = workers
 			g := &ledger{harness: h}
 			begun := time.Now()
-			refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			refuse := faultFor(func(r idemddbtest.Request) bool {
 				since := time.Since(begun)
-				if !isCompletion(r) || since < 100*time.Millisecond || since > 5*time.Second {
-					return idemddbtest.None
+				isRefused := isCompletion(r) && since >= 100*time.Millisecond && since <= 5*time.Second
+
+				if isRefused {
+					g.refused(0, 5*time.Second-since)
 				}
 
-				g.refused(0, 5*time.Second-since)
-
-				return idemddbtest.Throttle
-			}
+				return isRefused
+			}, idemddbtest.Throttle)
 			h.db.Intercept(refuse)
 			h.db.InterceptStatements(refuse)
 
@@ -111,17 +111,14 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 				h.opts.Workers = workers
 				g := &ledger{harness: h}
 				begun := time.Now()
-				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if time.Since(begun) < 100*time.Millisecond {
-						return idemddbtest.None
-					}
-
-					if isCallOf(isCompletion)(r) {
+				h.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
+					isOut := time.Since(begun) >= 100*time.Millisecond
+					if isOut && isCallOf(isCompletion)(r) {
 						g.refused(after, time.Minute)
 					}
 
-					return fault
-				})
+					return isOut
+				}, fault))
 
 				failed, _ := h.within(3*time.Second, h.handle(h.staging(g.work(20*time.Millisecond))), numbered(100))
 
@@ -283,15 +280,14 @@ func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 func TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble(t *testing.T) {
 	inBubble(&idemddb.Options{Lease: time.Second, Single: true})(t, func(h *harness) {
 		h.opts.Workers = 1
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if !strings.Contains(r.Update, "st = :failed") {
-				return idemddbtest.None
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool {
+			fails := strings.Contains(r.Update, "st = :failed")
+			if fails {
+				time.Sleep(50 * time.Millisecond)
 			}
 
-			<-time.After(50 * time.Millisecond)
-
-			return idemddbtest.AccessDenied
-		})
+			return fails
+		}, idemddbtest.AccessDenied))
 
 		var begun, after atomic.Int64 // handlers; those that began before the second record was refused
 
