@@ -228,10 +228,11 @@ func TestWhichMessagesAFailureStops(t *testing.T) {
 	} {
 		for _, way := range c.ways {
 			each(t, name+", "+way.name, everyMode, func(h *harness) {
-				c.set(h, c.event.Records)
-				h.answeredIn(time.Minute, way.wrap(h, failingWith(c.cause, "bad")), c.event, c.failed...)
+				event := deliveredFor(c.event, 1)
+				c.set(h, event.Records)
+				h.answeredIn(time.Minute, way.wrap(h, failingWith(c.cause, "bad")), event, c.failed...)
 
-				for _, m := range c.event.Records {
+				for _, m := range event.Records {
 					h.equal("done "+m.MessageId, h.state(m.Body) == "COMPLETED", m.Body != "bad" && !slices.Contains(c.failed, m.MessageId))
 				}
 

@@ -362,8 +362,10 @@ func numbered(n int) events.SQSEvent {
 	return batch(texts...)
 }
 
-// deliveredFor sets how often the messages of an event were delivered, and gives each a receipt handle.
+// deliveredFor returns an event whose messages were delivered so often, and have a receipt handle. It does not change the given one.
 func deliveredFor(event events.SQSEvent, times int) events.SQSEvent {
+	event.Records = slices.Clone(event.Records)
+
 	for i := range event.Records {
 		m := &event.Records[i]
 		m.ReceiptHandle = "receipt of " + m.MessageId

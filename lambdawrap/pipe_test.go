@@ -27,10 +27,32 @@ func pipeOfKinesis(r events.KinesisEventRecord) map[string]any {
 }
 
 func pipedKinesis(h *harness, work lambdawrap.Handler) lambda.Handler {
-	function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))
-
-	return lambda.NewHandler(lambdawrap.Pipe(function))
+	return lambda.NewHandler(lambdawrap.Pipe(
+		lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))))
 }
+
+func pipedChanges(h *harness, work lambdawrap.Handler) lambda.Handler {
+	return lambda.NewHandler(lambdawrap.Pipe(
+		lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(work), messageOfChange), streamOptions(h.opts, messageOfChange))))
+}
+
+func pipedQueue(h *harness, work lambdawrap.Handler) lambda.Handler {
+	return lambda.NewHandler(lambdawrap.Pipe(h.handle(work)))
+}
+
+func pipedBatch(h *harness, work lambdawrap.Handler) lambda.Handler {
+	return lambda.NewHandler(lambdawrap.Pipe(h.whole(work)))
+}
+
+func pipedMetrics(h *harness, work lambdawrap.Handler) lambda.Handler {
+	return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Measure(lambdawrap.NewMetrics(io.Discard, "payments"), h.handle(work))))
+}
+
+func asMessage(m events.SQSMessage) any { return m }
+
+func messageID(m events.SQSMessage) string { return m.MessageId }
+
+func kinesisID(m events.SQSMessage) string { return kinesisRecord(m).EventID }
 
 // pipeWays are functions of a pipe's target, and what a pipe sends for messages and names for each of them.
 var pipeWays = map[string]struct {
@@ -38,40 +60,13 @@ var pipeWays = map[string]struct {
 	record   func(events.SQSMessage) any
 	id       func(events.SQSMessage) string
 }{
-	"SQS": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.SQS(h.store, h.noted(work), h.opts)))
-		},
-		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
-	},
-	"SQS with metrics": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			metrics := lambdawrap.NewMetrics(io.Discard, "payments")
-
-			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Measure(metrics, lambdawrap.SQS(h.store, h.noted(work), h.opts))))
-		},
-		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
-	},
-	"Batch": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			return lambda.NewHandler(lambdawrap.Pipe(h.whole(work)))
-		},
-		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
-	},
-	"Kinesis": {
-		pipedKinesis, func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) },
-		func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
-	},
-	"Kinesis, as an event source mapping has it": {
-		pipedKinesis, func(m events.SQSMessage) any { return kinesisRecord(m) }, func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
-	},
+	"SQS":              {pipedQueue, asMessage, messageID},
+	"SQS with metrics": {pipedMetrics, asMessage, messageID},
+	"Batch":            {pipedBatch, asMessage, messageID},
+	"Kinesis":          {pipedKinesis, func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) }, kinesisID},
+	"Kinesis, as an event source mapping has it": {pipedKinesis, func(m events.SQSMessage) any { return kinesisRecord(m) }, kinesisID},
 	"DynamoDBStream": {
-		func(h *harness, work lambdawrap.Handler) lambda.Handler {
-			function := lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(work), messageOfChange), streamOptions(h.opts, messageOfChange))
-
-			return lambda.NewHandler(lambdawrap.Pipe(function))
-		},
-		func(m events.SQSMessage) any { return change(m) }, func(m events.SQSMessage) string { return change(m).EventID },
+		pipedChanges, func(m events.SQSMessage) any { return change(m) }, func(m events.SQSMessage) string { return change(m).EventID },
 	},
 }
 
