@@ -17,13 +17,13 @@ type Message struct {
 	Sealed []byte `dynamodbav:"-"`
 }
 
-// Content is what the caller says in a message, as idemddb.Message does.
+// Content is what the caller says in a message, as idemddb.Message does. Its JSON, which has no target, is what is sealed of it.
 type Content struct {
-	To         string            `dynamodbav:"to"`
-	Body       string            `dynamodbav:"body"`
-	Group      string            `dynamodbav:"group,omitempty"`
-	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
-	Sequence   int64             `dynamodbav:"seq,omitempty"`
+	To         string            `dynamodbav:"to"              json:"-"`
+	Body       string            `dynamodbav:"body"            json:"body"`
+	Group      string            `dynamodbav:"group,omitempty" json:"group,omitempty"`
+	Attributes map[string]string `dynamodbav:"attrs,omitempty" json:"attrs,omitempty"`
+	Sequence   int64             `dynamodbav:"seq,omitempty"   json:"seq,omitempty"`
 }
 
 // IsSealed reports whether what the message says must be opened before it is sent.

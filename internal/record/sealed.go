@@ -52,17 +52,9 @@ func IsResult(stored types.AttributeValue) bool {
 	}
 }
 
-// content is what is sealed of a message: all that it says, without its target.
-type content struct {
-	Body       string            `json:"body"`
-	Group      string            `json:"group,omitempty"`
-	Attributes map[string]string `json:"attrs,omitempty"`
-	Sequence   int64             `json:"seq,omitempty"`
-}
-
 // Plain returns what Options.Codec seals of a message.
 func (c Content) Plain() []byte {
-	plain, err := json.Marshal(content{c.Body, c.Group, c.Attributes, c.Sequence})
+	plain, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // never: texts and a number
 	}
@@ -72,13 +64,13 @@ func (c Content) Plain() []byte {
 
 // ContentOf is the inverse of Plain: it returns the Content of a message to target.
 func ContentOf(target string, plain []byte) (Content, error) {
-	var c content
+	c := Content{To: target}
 
 	if json.Unmarshal(plain, &c) != nil || c.Body == "" {
 		return Content{}, fmt.Errorf("%w: what was sealed is no message", ErrCorrupt) // the cause would show some of it
 	}
 
-	return Content{To: target, Body: c.Body, Group: c.Group, Attributes: c.Attributes, Sequence: c.Sequence}, nil
+	return c, nil
 }
 
 // openMessage is a message as it is stored without being sealed.
