@@ -227,15 +227,6 @@ func canonical(names []string) (sorted []string) {
 	return slices.Compact(sorted)
 }
 
-// own returns the answer in place of a problem: nil for the problem itself.
-func (a *HTTPAnswer) own() *idemhttp.Own {
-	if a == nil {
-		return nil
-	}
-
-	return &idemhttp.Own{Status: a.Status, ContentType: a.ContentType, Body: a.Body}
-}
-
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.
 func isFinal(status int) bool {
 	switch status {

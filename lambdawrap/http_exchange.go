@@ -206,9 +206,9 @@ func (x *exchange) problemOf(o outcome) *idemhttp.Problem {
 	case isProgramError:
 		return idemhttp.ServerError
 	case o.name == OutcomeInProgress:
-		return idemhttp.KeyInProgress.After(x.retryAfter(o.until)).As(x.opts.Conflict.own())
+		return idemhttp.KeyInProgress.After(x.retryAfter(o.until)).As((*idemhttp.Own)(x.opts.Conflict))
 	case o.name == OutcomeMismatch:
-		return idemhttp.KeyReused.As(x.opts.Mismatch.own())
+		return idemhttp.KeyReused.As((*idemhttp.Own)(x.opts.Mismatch))
 	case o.permanent:
 		return idemhttp.KeyFailed
 	case o.name == OutcomeReleased && !o.unknown:

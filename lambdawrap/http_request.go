@@ -74,7 +74,7 @@ func HTTPKey(caller string, r *http.Request) (string, error) {
 func (h *httpHandler) header(r *http.Request) (string, *idemhttp.Problem) {
 	header, refusal := idemhttp.Key(r.Header)
 	if refusal == nil && header == "" && h.opts.Required {
-		return "", idemhttp.KeyMissing.As(h.opts.KeyMissing.own())
+		return "", idemhttp.KeyMissing.As((*idemhttp.Own)(h.opts.KeyMissing))
 	}
 
 	return header, refusal

@@ -235,11 +235,7 @@ func callFind(
 		return schedule.Work{Key: number}, nil
 	}
 
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanicError(p)
-		}
-	}()
+	defer catch(&err)
 
 	found, err = find(ctx)
 

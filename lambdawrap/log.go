@@ -191,11 +191,7 @@ func (w *wrapper) logNote(ctx context.Context, n note, about ...slog.Attr) {
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has
 // little time left as well, and its messages come back in either case. What it returns is a panic of the logger.
 func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanicError(p)
-		}
-	}()
+	defer catch(&err)
 
 	if !w.reserveWarned.Swap(true) {
 		w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
