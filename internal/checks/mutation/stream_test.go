@@ -45,6 +45,13 @@ var streamMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
 	},
 	{
+		why:  "a record has another key for each consumer",
+		file: "lambdawrap/kinesis.go",
+		old:  `strings.Cut(r.EventSourceArn, "/consumer/")`,
+		new:  `strings.Cut(r.EventSourceArn, "\n")`,
+		pkg:  "lambdawrap", run: "TestARecordOfAStreamHasOneKeyWhicheverConsumerReadsIt",
+	},
+	{
 		why:  "all items of a table are one group",
 		file: "internal/streamrecord/streamrecord.go",
 		old:  `return item + string(key)`,
