@@ -38,10 +38,10 @@ func (j *jointWrite) Part() protocol.Part {
 	return part
 }
 
-// Look implements [engine.Looker].
+// Look implements [engine.Joiner].
 func (j *jointWrite) Look() types.BatchStatementRequest { return j.source.look() }
 
-// HasEnded implements [engine.Looker].
+// HasEnded implements [engine.Joiner].
 func (j *jointWrite) HasEnded(found item) bool { return j.source.hasEnded(found) }
 
 // Read implements [engine.Operation].

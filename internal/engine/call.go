@@ -28,17 +28,12 @@ type Requester interface {
 	Request() protocol.Request
 }
 
-// Joiner is a write that travels in a transaction, of its own or with others.
+// Joiner is a write that travels in a transaction, of its own or with others. Its record can be read before.
 type Joiner interface {
 	Operation
 
 	// Part returns the next try.
 	Part() protocol.Part
-}
-
-// Looker is a Joiner whose record can be read before its transaction is sent.
-type Looker interface {
-	Joiner
 
 	// Look returns the statement that reads the record. It begins a try, so the clock is read before the read is sent.
 	Look() types.BatchStatementRequest
@@ -191,7 +186,5 @@ func gaveUp(ctx context.Context, err error) error {
 
 // hasEnded reports whether a record that was found answers a write for good.
 func (c *Call) hasEnded(found protocol.Item) bool {
-	l, isLooker := c.joiner.(Looker)
-
-	return isLooker && len(found) > 0 && l.HasEnded(found)
+	return len(found) > 0 && c.joiner.HasEnded(found)
 }

@@ -646,6 +646,9 @@ func (joined) Part() protocol.Part {
 	return protocol.Part{Record: &types.TransactWriteItem{}}
 }
 
+func (joined) Look() (none types.BatchStatementRequest) { return none }
+func (joined) HasEnded(protocol.Item) bool              { return false }
+
 func (joined) Read(a protocol.Answer) (protocol.Step, error) { return protocol.Again, a.Err }
 
 func TestATransactionCountsForTIfItIsAnswered(t *testing.T) {

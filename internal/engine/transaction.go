@@ -190,12 +190,10 @@ func (s *shared) looks() (calls []*Call, statements []types.BatchStatementReques
 	defer s.engine.change(s.setFree)
 
 	for _, c := range s.sent {
-		if l, isLooker := c.joiner.(Looker); isLooker {
-			calls, statements = append(calls, c), append(statements, l.Look())
-		}
+		statements = append(statements, c.joiner.Look())
 	}
 
-	return calls, statements
+	return s.sent, statements
 }
 
 // readOn lets a flight go on without the calls that the read has answered. It is called with the mutex of the Engine held.

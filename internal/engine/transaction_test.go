@@ -98,6 +98,9 @@ type joint struct {
 	last    protocol.Answer
 }
 
+func (*joint) Look() (none types.BatchStatementRequest) { return none }
+func (*joint) HasEnded(protocol.Item) bool              { return false }
+
 func (j *joint) Part() protocol.Part {
 	part := j.part
 	j.part.Token = ""
