@@ -484,10 +484,10 @@ func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
 func TestSharedRequestsAreDeniedAfterEachThirdWrongAnswerInARow(t *testing.T) {
 	t.Parallel()
 
-	s := &shared{engine: newCaller(&client{}).engine, flight: &planner.Flight{}}
+	s := &shared{engine: newCaller(&client{}).engine, flight: &planner.Flight{}, sent: make([]*Call, 1)}
 
 	for i := 1; i <= 2*maxWrong; i++ {
-		got := s.judge(&wire.Shared{Err: wire.ErrCount})(0).Outcome // the writes were perhaps applied
+		got := s.judge(&wire.Shared{Err: wire.ErrCount})[0].Outcome // the writes were perhaps applied
 		if wrong := s.engine.wrong; got != protocol.Unknown || wrong != i%maxWrong {
 			t.Errorf("the outcome of wrong answer %d is %v, and %d count", i, got, wrong)
 		}

@@ -113,9 +113,9 @@ func (s *shared) send(ctx context.Context) func(at int, c *Call) (planner.Answer
 	}
 
 	answer := wire.Statements(ctx, s.engine.Shared, s.statements, s.engine.Options...)
-	read := s.judge(&answer)
+	answers := s.judge(&answer)
 
-	return func(at int, c *Call) (planner.Answer, error) { return c.read(read(at)) }
+	return func(at int, c *Call) (planner.Answer, error) { return c.read(answers[at]) }
 }
 
 // panicked returns the error for a recovered panic, or for a goroutine that was ended.
@@ -180,7 +180,7 @@ func (s *shared) setFree() {
 }
 
 // judge returns the answer to each statement, in their order. It notes what the request as a whole says of shared requests.
-func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
+func (s *shared) judge(shared *wire.Shared) []protocol.Answer {
 	outcome, denied := wire.OutcomeOf(shared.Err), shared.Denied
 
 	if s.engine.isWrong(s.flight, shared.Err) {
@@ -192,14 +192,14 @@ func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
 	}
 
 	if shared.Err == nil {
-		return func(i int) protocol.Answer { return shared.Answers[i] }
+		return shared.Answers
 	}
 
 	if !wire.IsTransient(shared.Err) {
 		outcome = protocol.NotShared
 	}
 
-	return func(int) protocol.Answer { return protocol.Answer{Outcome: outcome, Err: shared.Err} }
+	return slices.Repeat([]protocol.Answer{{Outcome: outcome, Err: shared.Err}}, len(s.sent))
 }
 
 // isWrong notes whether a shared request was processed. It returns true if the number of answers was wrong too often in a row.
