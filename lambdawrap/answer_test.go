@@ -65,9 +65,7 @@ func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
 }
 
 func TestAnEmptyMessageIdThatFailsIsAnInvocationError(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	function := h.handle(failingWith(errBank, "bad"))
 	event := batch("m1 bad", "m2 k")
 	event.Records[0].MessageId = ""

@@ -43,9 +43,7 @@ func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
 }
 
 func TestBatchGetsTheMessagesAsTheyCame(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	event := deliveredFor(batch("m1 k1 g", "m2 k2 g"), 3)
 
 	h.answered(h.event(func(_ context.Context, got events.SQSEvent) (events.SQSEventResponse, error) {

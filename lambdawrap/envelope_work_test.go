@@ -73,9 +73,7 @@ func TestAnEnvelopeThatDoesNotOpenCostsItsMessageOnly(t *testing.T) {
 
 // The hooks get the message as it arrived, the handler what stands in it.
 func TestHandlersSeeWhatStandsInTheEnvelopeAndHooksWhatArrived(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 
 	var seen journal
 
@@ -153,9 +151,7 @@ func TestTwoMessagesOfAnEnvelopeWithOneKeyRunOnce(t *testing.T) {
 
 // Optimistic first deliveries commit each message of an envelope with its own record.
 func TestMessagesOfAnEnvelopeCommitOptimistically(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	h.opts.Envelope, h.opts.Key = plus, nil
 	work := h.optimistic(failingWith(errBank, "b"))
 

@@ -143,9 +143,7 @@ func TestAnInvocationOfFuncWithoutAKeyClaimsNothing(t *testing.T) {
 
 // Lambda reports an error under the name of its type, without a package, and Step Functions decides by it what to retry.
 func TestErrorsOfFuncHaveTypesThatTellWhatToRetry(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	function := lambdawrap.Func(h.store, func(context.Context, string) (string, error) {
 		return "", lambdawrap.Permanent(errors.New("no such account"))
 	}, &lambdawrap.FuncOptions[string]{Key: func(_ context.Context, in string) (string, error) { return in, nil }})

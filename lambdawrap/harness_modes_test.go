@@ -128,8 +128,15 @@ func inBubble(opts *idemddb.Options) func(*testing.T, func(*harness)) {
 // oneHarness runs a test outside of a bubble.
 func oneHarness(t *testing.T, test func(*harness)) {
 	t.Helper()
+	test(parallelHarness(t))
+}
+
+// parallelHarness is the harness of a test that runs beside others, outside of a bubble.
+func parallelHarness(t *testing.T) *harness {
+	t.Helper()
 	t.Parallel()
-	test(newHarness(t, nil))
+
+	return newHarness(t, nil)
 }
 
 // errBank is the error of a handler that another delivery can mend.

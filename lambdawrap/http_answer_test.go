@@ -46,9 +46,7 @@ func TestHTTPKeepsTheAnswersThatAreFinal(t *testing.T) {
 }
 
 func TestHTTPKeepDecidesOtherwise(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.opts.Keep = func(status int) bool { return status == http.StatusInternalServerError }
 	w.work = answering(http.StatusInternalServerError)
 	w.answered(w.post("k-1", "{}"), 500, "false", "")
@@ -126,9 +124,7 @@ func TestHTTPAnswersWithoutABody(t *testing.T) {
 }
 
 func TestHTTPWriterHoldsTheAnswerBack(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	recorder := httptest.NewRecorder()
 
 	w.work = func(rw http.ResponseWriter, _ *http.Request) {
@@ -248,9 +244,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 
 // The format of a stored answer outlives a deployment.
 func TestHTTPStoredAnswerKeepsItsFormat(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.post("k", "{}")
 
 	result, _ := w.db.Item("records", recordKey(`#["c-1","k"]`))["res"].(*types.AttributeValueMemberB)

@@ -159,9 +159,7 @@ func drain(r *http.Request) error {
 
 // A client that waits for 100 Continue never sends such a body.
 func TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.opts.MaxBody = 4
 	r := request("k", "12345")
 	r.Body = io.NopCloser(readerFunc(func([]byte) (int, error) { panic("the body is read") }))
@@ -216,9 +214,7 @@ func TestHTTPServerAReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
 
 // A compressor sets Content-Encoding and Vary before it calls the next handler, for the client of this one exchange.
 func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.work = func(rw http.ResponseWriter, r *http.Request) {
 		w.equal("the handler sees it", rw.Header().Get("Content-Security-Policy"), "nonce-1")
 		rw.Header().Add("Link", "</b>")

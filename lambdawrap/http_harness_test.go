@@ -82,8 +82,15 @@ func inWebBubble(opts *idemddb.Options) func(*testing.T, func(*web)) {
 // oneWeb runs a test outside of a bubble.
 func oneWeb(t *testing.T, test func(*web)) {
 	t.Helper()
+	test(parallelWeb(t))
+}
+
+// parallelWeb is the web of a test that runs beside others, outside of a bubble.
+func parallelWeb(t *testing.T) *web {
+	t.Helper()
 	t.Parallel()
-	test(newWeb(t, nil))
+
+	return newWeb(t, nil)
 }
 
 // bothWebs runs a test with a claim, and Optimistic. The handler's work must stage something.

@@ -113,9 +113,7 @@ func settling(settle func(context.Context, *idemddb.Claim) error) http.HandlerFu
 }
 
 func TestHTTPMetricsThatCloudWatchWouldDropAnswerEachRequest(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	recorder := httptest.NewRecorder()
 	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").MeasureHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
 

@@ -86,9 +86,7 @@ func TestHTTPOptimisticDemandsThatSomethingIsStaged(t *testing.T) {
 }
 
 func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.opts.Optimistic = true
 	w.work = answering(http.StatusUnprocessableEntity)
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")

@@ -109,9 +109,7 @@ func TestHTTPOnReplayMayReplaceOrRefuseTheAnswer(t *testing.T) {
 }
 
 func TestFuncOnReplayMayReplaceOrRefuseTheResult(t *testing.T) {
-	t.Parallel()
-
-	f := newFunc(newHarness(t, nil))
+	f := newFunc(parallelHarness(t))
 	work := func(_ context.Context, o order) (paid, error) { return paid{ID: o.ID}, nil }
 	f.opts.OnReplay = func(_ context.Context, rec *idemddb.Record) error {
 		rec.Result = []byte(`{"ID":"replaced"}`)

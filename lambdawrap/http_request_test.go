@@ -61,9 +61,7 @@ func TestHTTPKeyIsOneHeaderOfVisibleCharacters(t *testing.T) {
 }
 
 func TestHTTPWithoutAKeyIsRefusedOrRunsUnderARandomOne(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.work = func(rw http.ResponseWriter, r *http.Request) {
 		w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
 		created(rw, r)
@@ -103,9 +101,7 @@ func TestHTTPPassesWhatNeedsNoKey(t *testing.T) {
 }
 
 func TestHTTPCallersDoNotShareKeys(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.work = func(rw http.ResponseWriter, r *http.Request) {
 		user, _, _ := r.BasicAuth()
 		_, _ = io.WriteString(rw, user)
@@ -243,9 +239,7 @@ func TestHTTPHandlersReadTheBodyThatWasSent(t *testing.T) {
 }
 
 func TestHTTPWhatCannotBeTaken(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.refused(w.post("k", strings.Repeat("b", 1<<20+1)), http.StatusRequestEntityTooLarge, "body-too-large")
 
 	w.opts.MaxBody = 4

@@ -24,9 +24,7 @@ import (
 )
 
 func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.opts.Wait = time.Minute
 	w.work = stagingHandler(nil)
 
@@ -64,9 +62,7 @@ func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 }
 
 func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
+	w := parallelWeb(t)
 	w.work = func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Link", "</style.css>; rel=preload")
 		rw.WriteHeader(http.StatusEarlyHints)

@@ -188,9 +188,7 @@ func FuzzKeyFuncs(f *testing.F) {
 }
 
 func TestTheDefaultKeyIsQueueAndMessage(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	h.opts.Key = nil
 	function := h.handle(succeed)
 	event := batch("m1 body")
@@ -206,9 +204,7 @@ func TestTheDefaultKeyIsQueueAndMessage(t *testing.T) {
 }
 
 func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	keys := map[string]string{"none": "", "empty": "", "both": "k", "k": "k"}
 	causes := map[string]error{"none": lambdawrap.ErrNoKey, "both": errBank}
 	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) { return keys[m.Body], causes[m.Body] }
@@ -239,9 +235,7 @@ func (closed) Permanent() bool { return true }
 // With an error of such a type a key function fails its message for good, and a handler's failure that DeadLetter takes stops no
 // batch.
 func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	dead := h.parkingBecauseOf(closed{errBank})
 	h.opts.StopAtFailure = true
 	h.opts.Key = keyless(closed{errBank}, "k0")

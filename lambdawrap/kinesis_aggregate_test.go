@@ -215,9 +215,7 @@ func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
 // A mapping that is made again, with enhanced fan-out or with a consumer that was registered anew, reads records that another one
 // has read before. They are the same work. Another stream has other work, whatever its name begins with.
 func TestARecordOfAStreamHasOneKeyWhicheverConsumerReadsIt(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	function := h.userRecords(succeed, &kinesisOptions{})
 
 	for _, c := range []struct {

@@ -111,9 +111,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestMetricsThatCannotBeWrittenCostNoMessage(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	h.answered(lambdawrap.Measure(lambdawrap.NewMetrics(brokenWriter{}, "Payments"), h.handle(succeed)), batch("m1 a"))
 }
 

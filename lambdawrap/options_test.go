@@ -152,9 +152,7 @@ func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
 }
 
 func TestNilIsRefusedAtStartUp(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	for _, c := range []struct {
 		want string
 		call func()
@@ -319,9 +317,7 @@ func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
 }
 
 func TestWholeGetsOneMessageAtATime(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	function := h.handle(lambdawrap.Whole(func(_ context.Context, e events.SQSEvent) error {
 		if len(e.Records) != 1 || e.Records[0].Body == "k2" {
 			return fmt.Errorf("%d records", len(e.Records))

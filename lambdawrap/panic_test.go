@@ -20,9 +20,7 @@ import (
 )
 
 func TestAPanicCostsItsOwnMessage(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	function := h.handle(byKey(map[string]lambdawrap.Handler{
 		"k2": does(func() error { panic("nil map") }), "k3": does(func() error { goexit(); return nil }),
 	}, succeed))

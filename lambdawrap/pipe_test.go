@@ -161,9 +161,7 @@ func TestWhatIsNoArrayOfTheRightRecordsIsRefusedBeforeAnythingRuns(t *testing.T)
 
 // Without an id a pipe could not be told of the record, and would take it for done.
 func TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	f := lambdawrap.Pipe(h.userRecords(failWith(errBank), &kinesisOptions{}))
 
 	_, err := f.Invoke(t.Context(), []byte(`[{"eventSource":"aws:kinesis","sequenceNumber":"1","data":"e30="}]`))

@@ -151,9 +151,7 @@ func startedStreams(h *harness, ran *atomic.Int64) map[string]startedStream {
 }
 
 func TestAnEventOfATumblingWindowIsRefusedBeforeAnythingRuns(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	ran := new(atomic.Int64)
 
 	for name, started := range startedStreams(h, ran) {

@@ -150,9 +150,7 @@ func TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns(t *testing.
 
 // The default keys are those of the event source, so that each delivery of a record has the same one.
 func TestTheDefaultKeysOfStreams(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	keys := map[string]bool{}
 
 	for range 2 {
@@ -244,9 +242,7 @@ func TestHooksGetTheRecordOfAStreamAsItArrived(t *testing.T) {
 
 // Records whose item cannot be read are one group, so that their order is kept.
 func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
+	h := parallelHarness(t)
 	event := events.DynamoDBEvent{}
 
 	for i := range 20 {
