@@ -254,7 +254,7 @@ func TestHTTPWhenDynamoDBIsAwayNothingRunsUnguarded(t *testing.T) {
 			}
 
 			w.work = stagingHandler(nil)
-			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return test.fault })
+			w.meets(test.fault)
 
 			begun := time.Now()
 			got := w.post("k", "{}", test.change)
@@ -310,15 +310,8 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 	bothWebs(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			faults := 0
-
-			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-				if faults++; faults == 1 {
-					return idemddbtest.LateRequest
-				}
-
-				return idemddbtest.LostRequest
-			})
+			w.meets(idemddbtest.LostRequest)
+			w.db.Inject(idemddbtest.LateRequest)
 			stagingHandler(nil)(rw, r)
 		}
 
@@ -335,7 +328,7 @@ func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 func TestHTTPAReleaseThatDoesNotGetThroughIsLogged(t *testing.T) {
 	inWebBubble(nil)(t, func(w *web) {
 		w.work = func(rw http.ResponseWriter, _ *http.Request) {
-			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+			w.meets(idemddbtest.LostRequest)
 			rw.WriteHeader(http.StatusTooManyRequests)
 		}
 

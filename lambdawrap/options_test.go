@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -102,16 +100,13 @@ func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
 
 	ways := map[string]func(*idemddb.Store) error{
 		"Options": func(s *idemddb.Store) error {
-			_, err := lambdawrap.SQS(s, succeed, &lambdawrap.Options{Optimistic: true})(t.Context(), batch("m1 k1"))
-
-			return err
+			return errorOf(lambdawrap.SQS(s, succeed, &lambdawrap.Options{Optimistic: true})(t.Context(), batch("m1 k1")))
 		},
 		"FuncOptions": func(s *idemddb.Store) error {
 			key := func(context.Context, int) (string, error) { return "k", nil }
 			work := func(ctx context.Context, _ int) (int, error) { return 0, idemddb.Stage(ctx, idemddb.Effects{}) }
-			_, err := lambdawrap.Func(s, work, &lambdawrap.FuncOptions[int]{Key: key, Optimistic: true})(t.Context(), 1)
 
-			return err
+			return errorOf(lambdawrap.Func(s, work, &lambdawrap.FuncOptions[int]{Key: key, Optimistic: true})(t.Context(), 1))
 		},
 		"HTTPOptions": func(s *idemddb.Store) error {
 			var log strings.Builder
@@ -119,10 +114,7 @@ func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
 			opts := &lambdawrap.HTTPOptions{
 				Optimistic: true, Logger: slog.New(slog.NewTextHandler(&log, nil)), Caller: func(*http.Request) (string, error) { return "c", nil },
 			}
-			answer := httptest.NewRecorder()
-			lambdawrap.HTTP(s, http.NotFoundHandler(), opts).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
-
-			if answer.Code == http.StatusInternalServerError {
+			if answerOf(lambdawrap.HTTP(s, http.NotFoundHandler(), opts), request("", "")).StatusCode == http.StatusInternalServerError {
 				return errors.New(log.String())
 			}
 
@@ -133,14 +125,10 @@ func TestOptimisticNeedsARetentionAndATransactor(t *testing.T) {
 	for name, call := range ways {
 		h := newHarness(t, nil)
 
-		single, err := idemddb.New(struct{ idemddb.DynamoDB }{h.db}, "records", "test", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h.equal(name+", with the defaults", call(h.store), nil)
 
-		if err := call(h.store); err != nil {
-			t.Errorf("%s: a Store with the defaults: %v", name, err)
-		}
+		single, err := idemddb.New(struct{ idemddb.DynamoDB }{h.db}, "records", "test", nil)
+		h.equal("error", err, nil)
 
 		for want, store := range map[string]*idemddb.Store{
 			"Options.Retention is below 1h0m0s, it is 59m0s": h.open(h.db, &idemddb.Options{Retention: 59 * time.Minute}),
@@ -176,14 +164,7 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 		{"lambdawrap: handler: must not be nil", func() { lambdawrap.HTTP(h.store, nil, nil) }},
 		{"lambdawrap: handler: must not be nil", func() { lambdawrap.NewMetrics(io.Discard, "API").MeasureHTTP(nil) }},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("got %v, want a panic with %s", got, c.want)
-				}
-			}()
-			c.call()
-		}()
+		h.equal("panic", panicOf(c.call), any(c.want))
 	}
 }
 
@@ -294,11 +275,7 @@ func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
 
 		var got payment
 
-		err := lambdawrap.JSON(func(_ context.Context, p payment) error {
-			got = p
-
-			return nil
-		})(t.Context(), message)
+		err := lambdawrap.JSON(func(_ context.Context, p payment) error { got = p; return nil })(t.Context(), message)
 
 		switch {
 		case want.refused == "" && err != nil, want.refused != "" && (err == nil || !strings.Contains(err.Error(), want.refused)):
@@ -318,12 +295,10 @@ func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
 
 func TestWholeGetsOneMessageAtATime(t *testing.T) {
 	h := parallelHarness(t)
-	function := h.handle(lambdawrap.Whole(func(_ context.Context, e events.SQSEvent) error {
-		if len(e.Records) != 1 || e.Records[0].Body == "k2" {
-			return fmt.Errorf("%d records", len(e.Records))
-		}
+	function := h.handle(lambdawrap.Whole(func(ctx context.Context, e events.SQSEvent) error {
+		h.equal("messages", len(e.Records), 1)
 
-		return nil
+		return failingWith(errBank, "k2")(ctx, e.Records[0])
 	}))
 	h.check(function, batch("m1 k1", "m2 k2", "m3 k3"), []string{"m2"}, []string{"m1", "m2", "m3"})
 }
