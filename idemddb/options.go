@@ -66,8 +66,8 @@ type Options struct {
 	// fewer requests. Defaults to false.
 	NoTakeover bool
 
-	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
-	// Defaults to time.Now.
+	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time. A
+	// clock that is not later than 1970 by more than ClockSkew is an error of New, which calls it once. Defaults to time.Now.
 	Now func() time.Time
 
 	// Observe is called with each Event, in the goroutine that caused it. It must be quick and safe for concurrent use, and must not
@@ -192,6 +192,10 @@ func (o *Options) validate() error {
 	errs.checkf(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
 	errs.checkf(o.Retention < 0 || o.Lease <= o.Retention,
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
+
+	now := o.Now()
+	errs.checkf(now.UnixMilli() > o.ClockSkew.Milliseconds(),
+		"Now: must be later than 1970 by more than Options.ClockSkew of %v, is %v: no key that was released could be claimed again", o.ClockSkew, now)
 
 	errs.checkf(o.InlineResult <= maxInlineResult, "InlineResult: must not be above %d, is %d", maxInlineResult, o.InlineResult)
 	errs.checkf(o.Results == nil || !panicerror.IsNil(o.Results), "Results: must not be a nil pointer")
