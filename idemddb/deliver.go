@@ -46,15 +46,6 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 	return delivery.Report{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
 }
 
-// observeUnsent emits the event for a message that is not sent.
-func (s *Store) observeUnsent(ctx context.Context, e Event) {
-	if e.Kind == KindUnsent && s.opts.RedeliverUnsent { // the call that finds the record returns the error
-		s.opts.Observe(ctx, e)
-	} else {
-		s.observeQuiet(ctx, e)
-	}
-}
-
 // errYoung says why a duplicate does not send the messages of a record. A caller gets it only with Options.RedeliverUnsent.
 var errYoung = fmt.Errorf("the record was completed less than %v ago: its own worker sends them", unsentAfter)
 
@@ -84,7 +75,7 @@ func (d *delivering) deliverLeft(ctx context.Context) error {
 	case s.opts.Now().Sub(time.UnixMilli(d.Record.Done)) >= unsentAfter:
 		return d.deliver(ctx)
 	case s.opts.RedeliverUnsent:
-		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: d.key, Err: errYoung})
+		s.observe(ctx, Event{Kind: KindUnsent, Key: d.key, Err: errYoung})
 
 		return d.leave(errYoung)
 	default:
@@ -111,7 +102,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	left = d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.observeUnsent(ctx, Event{Kind: KindParked, Key: d.key, Err: unsendable})
+		d.store.observe(ctx, Event{Kind: KindParked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
@@ -121,7 +112,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	}
 
 	for _, cause := range left {
-		d.store.observeUnsent(ctx, Event{Kind: KindUnsent, Key: d.key, Err: cause})
+		d.store.observe(ctx, Event{Kind: KindUnsent, Key: d.key, Err: cause})
 	}
 
 	return left

@@ -152,7 +152,7 @@ func (r *renewer) panicked(ctx context.Context, err error) {
 	defer func() { _ = recover() }() // Options.Observe may be what panicked
 
 	r.cancel(err)
-	r.claim.store.observeQuiet(ctx, r.claim.event(KindPanicked, err))
+	r.claim.store.observe(ctx, r.claim.event(KindPanicked, err))
 }
 
 // next returns when to extend the lease again after an extension that returned err. If the claim is lost, next cancels the work.

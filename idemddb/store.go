@@ -210,15 +210,6 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
-// observeQuiet emits an event for what no returned error reports, and passes it to the wrapper, which logs it.
-func (s *Store) observeQuiet(ctx context.Context, e Event) {
-	if noted := engine.Of(ctx).Noted; noted != nil {
-		noted(string(e.Kind), e.Key, e.Err)
-	}
-
-	s.opts.Observe(ctx, e)
-}
-
 // The functions of engine.Config that report something have one signature; each uses what its event has.
 
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
@@ -226,11 +217,11 @@ func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 }
 
 func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
-	s.observeQuiet(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
-	s.observeQuiet(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
+	s.observe(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
 // retried emits an event for a try of the key's write that had this answer and is followed by another one.

@@ -12,7 +12,7 @@ import (
 func (a *acquisition) askTrace(ctx context.Context) {
 	text, err := a.store.callTrace(ctx)
 	if err != nil {
-		a.store.observeQuiet(ctx, Event{Kind: KindPanicked, Key: a.key, Err: keyError("trace", a.key, err)})
+		a.store.observe(ctx, Event{Kind: KindPanicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
 	a.Trace = record.KeptTrace(text)

@@ -311,16 +311,16 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message that is not sent leaves no line in the log",
-		file: "idemddb/deliver.go",
-		old:  `if e.Kind == KindUnsent && s.opts.RedeliverUnsent {`,
-		new:  `if e.Kind == KindUnsent {`,
+		file: "idemddb/claim.go",
+		old:  `return !s.opts.RedeliverUnsent`,
+		new:  `return false`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "without a sweep a message that is not sent has two lines in the log",
-		file: "idemddb/deliver.go",
-		old:  `if e.Kind == KindUnsent && s.opts.RedeliverUnsent {`,
-		new:  `if e.Kind == "" {`,
+		file: "idemddb/claim.go",
+		old:  `return !s.opts.RedeliverUnsent`,
+		new:  `return true`,
 		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
 	},
 	{

@@ -80,15 +80,15 @@ var panicMutants = []mutant{
 		why:  "a panic of Options.Trace leaves nothing",
 		file: "idemddb/trace.go",
 		old: `if err != nil {
-		a.store.observeQuiet(ctx, Event{Kind: KindPanicked`,
+		a.store.observe(ctx, Event{Kind: KindPanicked`,
 		new: `if err == nil {
-		a.store.observeQuiet(ctx, Event{Kind: KindPanicked`,
+		a.store.observe(ctx, Event{Kind: KindPanicked`,
 		pkg: "idemddb", run: "TestAPanicOfTraceIsAnEventWithItsStack",
 	},
 	{
 		why:  "a renewal that panicked cancels the work, and no operator learns why",
 		file: "idemddb/renew.go",
-		old:  `r.claim.store.observeQuiet(ctx, r.claim.event(KindPanicked, err))`,
+		old:  `r.claim.store.observe(ctx, r.claim.event(KindPanicked, err))`,
 		new:  `_ = ctx`,
 		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
 	},
