@@ -124,7 +124,7 @@ func (w write) identity(keyNames []string) string {
 		case *types.AttributeValueMemberS:
 			text = strconv.AppendQuote(append(text, ":S"...), v.Value)
 		case *types.AttributeValueMemberN:
-			text = strconv.AppendQuote(append(text, ":N"...), v.Value)
+			text = strconv.AppendQuote(append(text, ":N"...), normal(v.Value))
 		case *types.AttributeValueMemberB:
 			text = strconv.AppendQuote(append(text, ":B"...), string(v.Value))
 		default: // no key: DynamoDB says so
@@ -133,6 +133,19 @@ func (w write) identity(keyNames []string) string {
 	}
 
 	return string(text)
+}
+
+// normal returns the same text for each way to write a number: 1, 1.0 and 1e0 are one key. A text that is no number stays as it is.
+func normal(number string) string {
+	n, err := ParseNumber(number)
+	if err != nil {
+		return number // DynamoDB says so
+	}
+
+	whole := n.whole.String()
+	digits := strings.TrimRight(whole, "0")
+
+	return digits + "E" + strconv.Itoa(n.exp+len(whole)-len(digits))
 }
 
 // tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one
