@@ -303,6 +303,15 @@ func (h *harness) answeredIn(limit time.Duration, function wrapped, event events
 	return took
 }
 
+// atMost demands a number that is not above a limit.
+func (h *harness) atMost(what string, got, limit int) {
+	h.Helper()
+
+	if got > limit {
+		h.Errorf("%s: %d, want at most %d", what, got, limit)
+	}
+}
+
 // lasts demands that something took so long.
 func (h *harness) lasts(took, from, to time.Duration) {
 	h.Helper()

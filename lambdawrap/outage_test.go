@@ -229,10 +229,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 						limit = tries*claiming + count
 					}
 
-					if requests := len(h.db.Requests()); requests > limit {
-						h.Errorf("%d requests, want at most %d", requests, limit)
-					}
-
+					h.atMost("requests", len(h.db.Requests()), limit)
 					h.idle()
 				})
 			}

@@ -130,9 +130,7 @@ func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
 					h.Errorf("%d requests", requests)
 				}
 
-				if n := most.Load(); n > 8 {
-					h.Errorf("%d requests at a time", n)
-				}
+				h.atMost("requests at a time", int(most.Load()), 8)
 			})
 		}
 	}
@@ -169,9 +167,7 @@ func TestInvocationsThatOverlapShareRequests(t *testing.T) {
 
 		all.Wait()
 
-		if requests, _ := h.costs(); requests > invocations*rounds*2*3/10 {
-			h.Errorf("%d requests for %d writes", requests, invocations*rounds*2)
-		}
+		h.atMost("requests", len(h.db.Requests()), invocations*rounds*2*3/10) // for two writes of each message
 	})
 }
 
@@ -224,9 +220,7 @@ func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 		took := h.answeredIn(time.Minute, h.handle(slowly(20*time.Millisecond)), numbered(60))
 
 		// A pause of at most 200 ms before the first record that is written, and then 20 ms for each three messages.
-		if limit := refused + 200*time.Millisecond + 60/3*20*time.Millisecond + 250*time.Millisecond; took > limit {
-			h.Errorf("it takes %v, want at most %v", took, limit)
-		}
+		h.lasts(took, 0, refused+200*time.Millisecond+60/3*20*time.Millisecond+250*time.Millisecond)
 	})
 }
 

@@ -147,10 +147,7 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 			h.answeredIn(10*time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
 
 			// Those that finish within 100 ms are not in trouble yet; then there is one more for each worker, and one.
-			if limit := 6*workers + workers + 1; g.worst > limit {
-				h.Errorf("%d effects had no record at the worst moment, want at most %d", g.worst, limit)
-			}
-
+			h.atMost("effects without a record at the worst moment", g.worst, 6*workers+workers+1)
 			h.equal("warnings", h.warnings(), 1)
 		})
 	}
@@ -210,9 +207,7 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 				}
 
 				// This is the time of all handlers at full speed, and of the last completion.
-				if want := time.Duration(60/workers)*100*time.Millisecond + 2*c.slow + c.more; took > want {
-					h.Errorf("it takes %v, want at most %v", took, want)
-				}
+				h.lasts(took, 0, time.Duration(60/workers)*100*time.Millisecond+2*c.slow+c.more)
 			})
 		}
 	}

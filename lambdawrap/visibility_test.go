@@ -206,10 +206,7 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 		// The reserve takes the whole time, so all messages fail.
 		h.answeredIn(time.Second, wrap(succeed), deliveredFor(numbered(300), 1), messageIDs(300)...)
 		h.equal("hidden", len(queue.seconds), 300)
-
-		if most := calls.most.Load(); most > 110 {
-			h.Errorf("%d calls at once", most)
-		}
+		h.atMost("calls at once", int(calls.most.Load()), 110)
 	})
 }
 
