@@ -291,19 +291,16 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 
 func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T) {
 	everyFunc(t, func(f *funcHarness) {
-		takes, cause := 4*time.Second, error(nil)
-		f.opts.Timeout = 5 * time.Second
-		f.opts.Key = func(_ context.Context, o order) (string, error) {
-			time.Sleep(takes)
-
-			return o.ID, cause
+		slowly := func(takes time.Duration, err error) func(context.Context, order) (string, error) {
+			return func(_ context.Context, o order) (string, error) { time.Sleep(takes); return o.ID, err }
 		}
+		f.opts.Timeout, f.opts.Key = 5*time.Second, slowly(4*time.Second, nil)
 
 		f.hasNoTime(8 * time.Second)
 		f.equal("requests", len(f.db.Requests()), 0)
 		f.answers(0) // without a deadline there is time for it
 
-		takes, cause = time.Millisecond, errBank
+		f.opts.Key = slowly(time.Millisecond, errBank)
 		_, _, err := f.within(6*time.Second, settleOrder)
 		f.fails(err, errBank) // which says more than that the time is over
 	})
