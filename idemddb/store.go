@@ -210,6 +210,31 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
+// observe emits an event. What no returned error reports is passed to the wrapper, too, which logs it.
+func (s *Store) observe(ctx context.Context, e Event) {
+	if s.isQuiet(&e) {
+		if noted := engine.Of(ctx).Noted; noted != nil {
+			noted(string(e.Kind), e.Key, e.Err)
+		}
+	}
+
+	s.opts.Observe(ctx, e)
+}
+
+// isQuiet reports whether no returned error reports what an event says.
+func (s *Store) isQuiet(e *Event) bool {
+	switch e.Kind {
+	case KindUnshared, KindReadsDenied, KindPanicked, KindParked:
+		return true
+	case KindCompleted: // the caller has the result, and the next one will miss it
+		return e.Err != nil
+	case KindUnsent: // else the call that finds the record returns the error
+		return !s.opts.RedeliverUnsent
+	default:
+		return false
+	}
+}
+
 // The functions of engine.Config that report something have one signature; each uses what its event has.
 
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
