@@ -28,6 +28,13 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// newPanicError is called while the goroutine panics.
+func newPanicError(value any) *PanicError {
+	p := panicerror.New("", value)
+
+	return &PanicError{Value: p.Value, Stack: p.Stack()}
+}
+
 // durations holds how long the last successful handlers took. The longest of these times says when it is too late for another
 // handler to start.
 type durations struct {
@@ -102,8 +109,7 @@ var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Go
 // catch keeps a panic of the user's code in err. It is for a defer statement.
 func catch(err *error) {
 	if v := recover(); v != nil {
-		p := panicerror.New("", v)
-		*err = &PanicError{Value: p.Value, Stack: p.Stack()}
+		*err = newPanicError(v)
 	}
 }
 

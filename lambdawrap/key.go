@@ -235,7 +235,11 @@ func callFind(
 		return schedule.Work{Key: number}, nil
 	}
 
-	defer catch(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanicError(p)
+		}
+	}()
 
 	found, err = find(ctx)
 

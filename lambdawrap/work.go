@@ -95,11 +95,14 @@ func (v *invocation) spawn(task func()) {
 		err := errExited
 
 		defer func() {
+			if p := recover(); p != nil {
+				err = newPanicError(p)
+			}
+
 			if err != nil {
 				v.fail(err)
 			}
 		}()
-		defer catch(&err)
 
 		task()
 
