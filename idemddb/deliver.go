@@ -126,7 +126,8 @@ func (d *delivering) remove(ctx context.Context, p planner.Policy) error {
 	}
 
 	_, err := s.fenced(ctx, engine.Write{
-		Policy: p, Key: d.key, Record: d.partition, Group: d.group, IsAlone: !left.IsAll(), // a large write must not delay others
+		Policy: p, Key: d.key, Record: d.partition, Group: d.group, IsRemoval: true,
+		IsAlone: !left.IsAll(), // a large write must not delay others
 	}, func() protocol.Write { return s.records.Remove(d.partition, left, s.opts.Now()) })
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
 		err = nil

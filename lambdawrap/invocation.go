@@ -109,6 +109,7 @@ func (v *invocation) checkTime(ctx context.Context) error {
 // whole, if that is not nil. When the reserve begins, nothing starts any more; when half of it is left, handlers without an
 // answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, messages []*message, whole func(*invocation, context.Context)) error {
+	v.group = v.engine.NewGroup()
 	config := v.configOf(messages)
 
 	ctx, cancel := v.workContext(ctx)
@@ -120,7 +121,6 @@ func (v *invocation) run(ctx context.Context, messages []*message, whole func(*i
 	v.mu.Lock()
 
 	now := time.Now()
-	v.group, config.Ahead = v.engine.NewGroup(), v.engine.Ahead()
 	v.messages, v.schedule = messages, schedule.New(config)
 	v.timer = time.AfterFunc(v.schedule.Wake(now).Sub(now), func() { // without a deadline it fires at once, for nothing
 		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
@@ -158,12 +158,13 @@ func (v *invocation) configOf(messages []*message) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
 		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.hasOneHandler,
-		StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
+		Ahead: v.engine.Ahead(), StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
 	}
 
 	for i, m := range messages {
 		if c.Messages[i].Unclaimed = m.unclaimed; m.fifo {
 			c.Messages[i].Group = m.group
+			v.group.KeepOrder()
 		}
 	}
 

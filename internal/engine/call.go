@@ -56,14 +56,15 @@ type Write struct {
 
 	Operation Operation
 
-	Key      string         // of the record, in events
-	Record   string         // the partition key
-	Group    *Group         // nil for a write that belongs to nothing else
-	Joint    *planner.Joint // of a Joiner
-	IsAlone  bool           // it travels alone, although it could share a request
-	IsExtend bool           // it extends a lease
-	IsUrgent bool           // the lease that it extends is almost over
-	IsLast   bool           // with its end, a member leaves the Group: as by Leave
+	Key       string         // of the record, in events
+	Record    string         // the partition key
+	Group     *Group         // nil for a write that belongs to nothing else
+	Joint     *planner.Joint // of a Joiner
+	IsAlone   bool           // it travels alone, although it could share a request
+	IsExtend  bool           // it extends a lease
+	IsUrgent  bool           // the lease that it extends is almost over
+	IsRemoval bool           // it removes messages that are sent
+	IsLast    bool           // with its end, a member leaves the Group: as by Leave
 
 	// Retried is called in the goroutine of the write's caller, after that of Config. Nil for nothing to do.
 	Retried func(ctx context.Context)

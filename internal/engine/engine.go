@@ -150,7 +150,7 @@ func newCall(w *Write) *Call {
 	c := &Call{op: w.Operation, key: w.Key, isLast: w.IsLast, retried: w.Retried}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
-		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
+		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent, IsRemoval: w.IsRemoval,
 	}
 
 	if w.Group != nil {

@@ -195,6 +195,10 @@ func (e *Engine) Shares() bool {
 	return e.planner.Shares(time.Now())
 }
 
+// KeepOrder says that a member of the group may begin only when the one before has ended, as messages of a FIFO queue. It is
+// called before the first write.
+func (g *Group) KeepOrder() { g.plan.IsOrdered = true }
+
 // Expect announces n claims that are made at once, so that the first ones wait for the others and share their request. An
 // announced claim that never comes delays the others by at most 10 ms.
 func (g *Group) Expect(n int) {

@@ -110,11 +110,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 	}
 
 	for _, g := range p.groups[lane] {
-		g.until = g.lingersUntil(lane)
-
-		switch {
-		case len(g.waiting[lane]) >= Size:
-			g.until = time.Time{}
+		switch g.until = g.lingersUntil(lane); {
 		case lane == statements && !g.until.IsZero() && !now.Before(g.until):
 			g.Expected = 0 // those that were announced and did not come are waited for no longer
 		}
@@ -255,16 +251,20 @@ func (l *load) take(w *Write) {
 	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
 }
 
-// lingersUntil returns until when the writes of a lane wait for others of the group; zero if each of them has left before.
-func (g *Group) lingersUntil(lane int) time.Time {
-	first := slices.IndexFunc(g.waiting[lane], func(w *Write) bool { return !w.hasLeft })
-	if first < 0 {
-		return time.Time{}
+// lingersUntil returns until when the writes of a lane wait for others of the group: until the first of them is to leave. It
+// returns zero if each of them has left before, or if they fill a flight.
+func (g *Group) lingersUntil(lane int) (until time.Time) {
+	if len(g.waiting[lane]) >= Size {
+		return until
 	}
 
-	w := g.waiting[lane][first]
+	for _, w := range g.waiting[lane] {
+		if end := w.since.Add(g.lingerOf(w)); !w.hasLeft && (until.IsZero() || end.Before(until)) {
+			until = end
+		}
+	}
 
-	return w.since.Add(g.lingerOf(w))
+	return until
 }
 
 // giveUp ends the writes whose time is over: no try of theirs begins any more.

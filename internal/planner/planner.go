@@ -11,7 +11,9 @@
 //     A flight takes the oldest write of each group in turn, so that a group with many writes does not keep another one waiting.
 //     What a group announces delays the writes of that group only: claims that are announced by at most 10 ms, writes while
 //     other members of the group are at work by at most 0.2 ms, and a transaction with Joint.Hold by at most that long, until
-//     the group is flushed. An urgent extension waits for none of them.
+//     the group is flushed. A removal of messages that are sent waits for the rest of its group, by at most 0.1 s, because
+//     nothing but the end of the group waits for it; in a group with an order it waits as other writes do. An urgent extension
+//     waits for none of them.
 //  3. A write belongs to itself. If its answer is "not now", it waits its own pause and takes whichever flight leaves then. The
 //     others have their answers at once. After three flights that DynamoDB has answered for others and not for it, it travels
 //     alone.
@@ -77,7 +79,7 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	p.number++
 	w.number, w.pause, w.since = p.number, FirstPause, now
 	w.items = append(w.first[:0], Item{Key: w.Record})
-	w.Group.open++
+	w.Group.counts(w, 1)
 
 	if w.Joint != nil {
 		w.lane, w.items = transactions, append(w.items, w.Joint.Items...)
@@ -112,6 +114,8 @@ func (g *Group) lingerOf(w *Write) time.Duration {
 	switch {
 	case w.Joint != nil && w.Joint.Hold > 0:
 		return w.Joint.Hold
+	case w.IsRemoval && !g.IsOrdered && max(g.open, g.Members) > g.removals:
+		return min(removalTime, w.End.Sub(w.since)/2)
 	case w.Joint == nil && g.Expected > 0:
 		return expectTime
 	case g.Members > g.open:
@@ -326,7 +330,7 @@ func (p *Planner) end(w *Write) {
 	}
 
 	w.state, w.flight = ended, nil
-	w.Group.open--
+	w.Group.counts(w, -1)
 }
 
 // IsShared reports whether the flight is a request of several writes, or left as one.

@@ -181,6 +181,32 @@ func TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly(t *testing.T) {
 			G joins, G joins, a comes in G ->
 			b comes in G -> a+b
 			a lands ->`,
+		"a removal waits for members at work, for at most 0.1 s": `
+			G joins, G joins, a comes in G removes -> next 100ms
+			+99.9ms ->
+			+0.1ms -> a`,
+		"a removal waits while another write of its group has no answer, and two removals leave together": `
+			a comes in G joint -> a
+			b comes in G removes, +1ms, c comes in G removes -> next 99ms
+			+9ms, a lands -> b+c`,
+		"a removal that nothing of its group is beside leaves at once": `
+			G joins, a comes in G removes -> a`,
+		"a removal waits for at most half of its time": `
+			G joins, G joins, a comes in G removes until 40ms -> next 20ms
+			+20ms -> a`,
+		"a removal leaves with another write of its group that leaves": `
+			G joins, G joins, a comes in G removes -> next 100ms
+			G joins, G joins, b comes in G -> next 200µs
+			+0.2ms -> a+b`,
+		"a removal does not keep back the writes of another group": `
+			G joins, G joins, a comes in G removes ->
+			b comes in H -> b`,
+		"a removal of a group with an order waits as other writes do": `
+			G keeps order, G joins, G joins, a comes in G removes -> next 200µs`,
+		"a removal that has left waits no longer": `
+			G joins, G joins, G joins, a comes in G removes, +100ms -> a
+			+1ms, a lands not-now -> next 25.000001ms
+			+25.1ms -> a`,
 		"the members of a group do not delay another group": `
 			G joins, G joins, a comes in G ->
 			b comes in H -> b`,

@@ -13,7 +13,7 @@ import (
 // says then. What stands behind // is a comment.
 //
 //	a comes            a write is handed in; then, in any order: of R (it writes record R; else the record has the write's name), in G (it
-//	                   belongs to group G; else to its own), alone, extends, urgent, until 1s (its end, from the start; else 1h), pauses 1s
+//	                   belongs to group G; else to its own), alone, extends, urgent, removes, until 1s (its end, from the start; else 1h), pauses 1s
 //	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is rejected); of a write that
 //	                   travels in a transaction: joint, touching x+y (items beside its record; ? for one whose key nobody knows),
 //	                   adds x+y (items to which it only adds; x/c: under condition c), held (by 100ms for others of its group),
@@ -25,7 +25,7 @@ import (
 //	                   be sent once more as it was), in-progress, met (a record whose key had ended has refused it)
 //	a is lost x y      the same, but DynamoDB did not answer the request
 //	a leaves           its caller leaves
-//	G expects 2        a group announces members; also: G arrives, G joins, G goes, G flushes
+//	G expects 2        a group announces members; also: G arrives, G joins, G goes, G flushes, G keeps order
 //	denied             shared requests are denied; the result is "again" if that was known
 //	single             no requests are shared at all
 //	a is processed     DynamoDB has processed the flight of a
@@ -155,6 +155,8 @@ func (s *stage) groupChanges(g *Group, what []string) {
 		g.Members++
 	case "goes":
 		g.Members--
+	case "keeps":
+		g.IsOrdered = true
 	case "flushes":
 		g.Flush()
 	default:
@@ -223,6 +225,8 @@ func (s *stage) write(name string, options []string) *Write {
 			w.IsExtend = true
 		case "urgent":
 			w.IsUrgent = true
+		case "removes":
+			w.IsRemoval = true
 		case "until":
 			w.End = s.start.Add(s.duration(options[i+1]))
 		case "pauses":

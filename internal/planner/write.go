@@ -21,6 +21,7 @@ const (
 	heldFor      = 4                      // in T: for so long a flight holds its records
 	expectTime   = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
 	lingerTime   = 200 * time.Microsecond // how long a write waits for the members of its group that are at work
+	removalTime  = 100 * time.Millisecond // how long a removal waits for the rest of its group
 
 	// MaxTry is the longest time for one try.
 	MaxTry = 2 * time.Second
@@ -47,13 +48,14 @@ type Policy struct {
 type Write struct {
 	Policy
 
-	Record   string // what it writes: two writes of one record do not travel together
-	Group    *Group
-	Joint    *Joint // of a write that travels in a transaction; nil for a statement
-	IsAlone  bool   // it cannot share a request
-	IsExtend bool   // it extends a lease
-	IsUrgent bool   // the lease that it extends is almost over
-	Handle   any    // the caller's
+	Record    string // what it writes: two writes of one record do not travel together
+	Group     *Group
+	Joint     *Joint // of a write that travels in a transaction; nil for a statement
+	IsAlone   bool   // it cannot share a request
+	IsExtend  bool   // it extends a lease
+	IsUrgent  bool   // the lease that it extends is almost over
+	IsRemoval bool   // it removes messages that are sent: only the end of its group waits for it
+	Handle    any    // the caller's
 
 	lane       int
 	number     int // in the order of Submit
@@ -186,9 +188,21 @@ type Group struct {
 	Members  int // callers that will still write
 	Expected int // members that are announced and come at once: the first claims wait for the others
 
-	waiting [lanes][]*Write // in the order in which they came
-	open    int             // writes that have no answer
-	until   time.Time       // what would leave next waits for others of the group
+	IsOrdered bool // a member may begin only when the one before has ended, so that no removal waits
+
+	waiting  [lanes][]*Write // in the order in which they came
+	open     int             // writes that have no answer
+	removals int             // those of them that are removals
+	until    time.Time       // what would leave next waits for others of the group
+}
+
+// counts changes how many writes of the group have no answer.
+func (g *Group) counts(w *Write, more int) {
+	g.open += more
+
+	if w.IsRemoval {
+		g.removals += more
+	}
 }
 
 // Flush lets the writes that wait for others of the group by Joint.Hold leave.

@@ -3,6 +3,41 @@ package mutation
 // plannerMutants change which writes travel together, when, and when again.
 var plannerMutants = []mutant{
 	{
+		why:  "the removal of sent messages waits for nothing",
+		file: "idemddb/deliver.go",
+		old:  `IsRemoval: true,`,
+		new:  ``,
+		pkg:  "lambdawrap", run: "TestRemovalsOfSentMessagesShareARequestButOfAFIFOQueue/SQS",
+	},
+	{
+		why:  "a removal keeps back the next message of a FIFO queue",
+		file: "lambdawrap/invocation.go",
+		old:  `v.group.KeepOrder()`,
+		new:  ``,
+		pkg:  "lambdawrap", run: "TestRemovalsOfSentMessagesShareARequestButOfAFIFOQueue/FIFO",
+	},
+	{
+		why:  "a removal waits although nothing of its group is beside it",
+		file: "internal/planner/planner.go",
+		old:  `max(g.open, g.Members) > g.removals`,
+		new:  `max(g.open, g.Members) >= g.removals`,
+		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly/a_removal_that_nothing",
+	},
+	{
+		why:  "a removal waits until too little time is left for it",
+		file: "internal/planner/planner.go",
+		old:  `min(removalTime, w.End.Sub(w.since)/2)`,
+		new:  `removalTime`,
+		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly/a_removal_waits_for_at_most",
+	},
+	{
+		why:  "a completion waits as long as the removal before it",
+		file: "internal/planner/depart.go",
+		old:  `(until.IsZero() || end.Before(until))`,
+		new:  `until.IsZero()`,
+		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly/a_removal_leaves_with",
+	},
+	{
 		why:  "the first claim of a group leaves before those that are announced",
 		file: "internal/planner/planner.go",
 		old:  `&& !isGated && w.Group.lingerOf(w) == 0`,
