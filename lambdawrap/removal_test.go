@@ -18,6 +18,8 @@ import (
 func TestRemovalsOfSentMessagesShareARequestButOfAFIFOQueue(t *testing.T) {
 	t.Parallel()
 
+	ends := map[string]time.Duration{"m1": 10 * time.Millisecond, "m2": 20 * time.Millisecond, "m3": 30 * time.Millisecond}
+
 	for name, c := range map[string]struct {
 		event    events.SQSEvent
 		requests int // that remove
@@ -29,7 +31,7 @@ func TestRemovalsOfSentMessagesShareARequestButOfAFIFOQueue(t *testing.T) {
 			h.opts.Workers = 4
 			begun := time.Now()
 			h.answered(h.handle(func(ctx context.Context, m events.SQSMessage) error {
-				<-time.After(map[string]time.Duration{"m1": 10, "m2": 20, "m3": 30}[m.MessageId] * time.Millisecond)
+				<-time.After(ends[m.MessageId])
 
 				return announceTwice(ctx, m)
 			}), c.event)

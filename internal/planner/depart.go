@@ -110,8 +110,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 	}
 
 	for _, g := range p.groups[lane] {
-		switch g.until = g.lingersUntil(lane); {
-		case lane == statements && !g.until.IsZero() && !now.Before(g.until):
+		if g.until = g.lingersUntil(lane); lane == statements && !g.until.IsZero() && !now.Before(g.until) {
 			g.Expected = 0 // those that were announced and did not come are waited for no longer
 		}
 

@@ -196,19 +196,19 @@ type Group struct {
 	until    time.Time       // what would leave next waits for others of the group
 }
 
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (g *Group) Flush() {
+	for _, w := range g.waiting[transactions] {
+		w.Joint.Hold = 0
+	}
+}
+
 // counts changes how many writes of the group have no answer.
 func (g *Group) counts(w *Write, more int) {
 	g.open += more
 
 	if w.IsRemoval {
 		g.removals += more
-	}
-}
-
-// Flush lets the writes that wait for others of the group by Joint.Hold leave.
-func (g *Group) Flush() {
-	for _, w := range g.waiting[transactions] {
-		w.Joint.Hold = 0
 	}
 }
 
