@@ -39,7 +39,9 @@ import (
 // not the one of the record is ErrCorrupt. After any other error the key may be claimed, without a worker, until the lease ends.
 // A request without an answer is sent again until Options.ClaimPatience or ctx ends.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	s.mustExist()
+	if s == nil || s.engine == nil {
+		panic(nilStore)
+	}
 
 	caller := s.engine.Caller(ctx)
 	caller.Group.Arrive()

@@ -292,3 +292,26 @@ func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
 func (c *Claim) event(kind Kind, err error) Event {
 	return Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err}
 }
+
+// observe emits an event.
+func (s *Store) observe(ctx context.Context, e Event) {
+	if s.isQuiet(&e) {
+		s.observeQuiet(ctx, e)
+	} else {
+		s.opts.Observe(ctx, e)
+	}
+}
+
+// isQuiet reports whether no returned error reports what an event says.
+func (s *Store) isQuiet(e *Event) bool {
+	switch e.Kind {
+	case KindPanicked, KindParked:
+		return true
+	case KindCompleted: // the caller has the result, and the next one will miss it
+		return e.Err != nil
+	case KindUnsent: // else the call that finds the record returns the error
+		return !s.opts.RedeliverUnsent
+	default:
+		return false
+	}
+}

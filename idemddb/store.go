@@ -165,13 +165,12 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 }
 
 func (s *Store) mustExist() {
-	switch {
-	case s == nil:
-		panic("idemddb: nil Store: check the error of New")
-	case s.engine == nil:
-		panic("idemddb: empty Store: only New makes one that works")
+	if s == nil || s.engine == nil {
+		panic(nilStore)
 	}
 }
+
+const nilStore = "idemddb: nil Store, or one that New has not made: check the error of New"
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
@@ -210,29 +209,13 @@ func readDisabled() (bool, error) {
 	return disabled, nil
 }
 
-// observe emits an event. What no returned error reports is passed to the wrapper, too, which logs it.
-func (s *Store) observe(ctx context.Context, e Event) {
-	if s.isQuiet(&e) {
-		if noted := engine.Of(ctx).Noted; noted != nil {
-			noted(string(e.Kind), e.Key, e.Err)
-		}
+// observeQuiet emits an event that no returned error reports. It is passed to the wrapper, too, which logs it.
+func (s *Store) observeQuiet(ctx context.Context, e Event) {
+	if noted := engine.Of(ctx).Noted; noted != nil {
+		noted(string(e.Kind), e.Key, e.Err)
 	}
 
 	s.opts.Observe(ctx, e)
-}
-
-// isQuiet reports whether no returned error reports what an event says.
-func (s *Store) isQuiet(e *Event) bool {
-	switch e.Kind {
-	case KindUnshared, KindReadsDenied, KindPanicked, KindParked:
-		return true
-	case KindCompleted: // the caller has the result, and the next one will miss it
-		return e.Err != nil
-	case KindUnsent: // else the call that finds the record returns the error
-		return !s.opts.RedeliverUnsent
-	default:
-		return false
-	}
 }
 
 // The functions of engine.Config that report something have one signature; each uses what its event has.
@@ -242,11 +225,11 @@ func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 }
 
 func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
-	s.observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.observeQuiet(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
-	s.observe(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
+	s.observeQuiet(ctx, Event{Kind: KindReadsDenied, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
 // retried emits an event for a try of the key's write that had this answer and is followed by another one.

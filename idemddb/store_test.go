@@ -121,7 +121,7 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 		"SendStored":    {func() { _, _ = none.SendStored(t.Context(), nil, false) }, "nil Store"},
 		"RetryAfter":    {func() { none.RetryAfter(time.Time{}) }, "nil Store"},
 		"Disabled":      {func() { none.Disabled() }, "nil Store"},
-		"empty Store":   {func() { _, _, _ = new(idemddb.Store).Claim(t.Context(), "k", nil) }, "empty Store: only New"},
+		"empty Store":   {func() { _, _, _ = new(idemddb.Store).Claim(t.Context(), "k", nil) }, "nil Store, or one that New"},
 		"fn of Do":      {func() { _, _ = idemddb.Do[int](t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
 		"fn of Run":     {func() { _, _ = idemddb.Run(t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
 

@@ -109,8 +109,8 @@ func (v *invocation) checkTime(ctx context.Context) error {
 // whole, if that is not nil. When the reserve begins, nothing starts any more; when half of it is left, handlers without an
 // answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, messages []*message, whole func(*invocation, context.Context)) error {
-	v.group = v.engine.NewGroup()
-	config := v.configOf(messages)
+	inOrder := slices.ContainsFunc(messages, func(m *message) bool { return m.fifo })
+	config := v.configOf(messages, inOrder)
 
 	ctx, cancel := v.workContext(ctx)
 	defer cancel()
@@ -121,6 +121,12 @@ func (v *invocation) run(ctx context.Context, messages []*message, whole func(*i
 	v.mu.Lock()
 
 	now := time.Now()
+	v.group, config.Ahead = v.engine.NewGroup(), v.engine.Ahead()
+
+	if inOrder {
+		v.group.KeepOrder()
+	}
+
 	v.messages, v.schedule = messages, schedule.New(config)
 	v.timer = time.AfterFunc(v.schedule.Wake(now).Sub(now), func() { // without a deadline it fires at once, for nothing
 		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
@@ -153,18 +159,17 @@ func (v *invocation) run(ctx context.Context, messages []*message, whole func(*i
 	return v.failure
 }
 
-// configOf says what the schedule must know, which decides about each of the messages.
-func (v *invocation) configOf(messages []*message) schedule.Config {
+// configOf says what the schedule must know, which decides about each of the messages. With inOrder, some wait for each other.
+func (v *invocation) configOf(messages []*message, inOrder bool) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
 		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, OneHandler: v.hasOneHandler,
-		Ahead: v.engine.Ahead(), StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
+		StopAtFailure: v.opts.StopAtFailure && !inOrder,
 	}
 
 	for i, m := range messages {
 		if c.Messages[i].Unclaimed = m.unclaimed; m.fifo {
 			c.Messages[i].Group = m.group
-			v.group.KeepOrder()
 		}
 	}
 

@@ -109,6 +109,15 @@ func (p *Planner) Shares(now time.Time) bool {
 // isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
 func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
 
+// counts changes how many writes of the group have no answer.
+func (g *Group) counts(w *Write, more int) {
+	g.open += more
+
+	if w.IsRemoval {
+		g.removals += more
+	}
+}
+
 // lingerOf returns how long a write waits for others of the group.
 func (g *Group) lingerOf(w *Write) time.Duration {
 	switch {

@@ -203,15 +203,6 @@ func (g *Group) Flush() {
 	}
 }
 
-// counts changes how many writes of the group have no answer.
-func (g *Group) counts(w *Write, more int) {
-	g.open += more
-
-	if w.IsRemoval {
-		g.removals += more
-	}
-}
-
 // note notes a denial. It returns false if one is remembered.
 func (d *denial) note(now time.Time) (isNew bool) {
 	isNew = now.After(d.until)

@@ -311,14 +311,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message that is not sent leaves no line in the log",
-		file: "idemddb/store.go",
+		file: "idemddb/claim.go",
 		old:  `return !s.opts.RedeliverUnsent`,
 		new:  `return false`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "without a sweep a message that is not sent has two lines in the log",
-		file: "idemddb/store.go",
+		file: "idemddb/claim.go",
 		old:  `return !s.opts.RedeliverUnsent`,
 		new:  `return true`,
 		pkg:  "lambdawrap", run: "TestAnUnsentMessageHasItsLinesAndComesBackOnlyWithoutASweep",
