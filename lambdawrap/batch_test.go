@@ -233,8 +233,8 @@ func TestBatchKeepsItsLeasesAndEndsWithTheLastClaim(t *testing.T) {
 	}
 }
 
-// Of a FIFO group, the handler gets nothing behind a message that cannot be worked on, or whose key is worked on in another group:
-// that one ends when the handler has ended. Each message still has one answer, one line in the log and one call of SQS.
+// Of a FIFO group, the handler gets nothing behind a message that cannot be worked on, or whose key is worked on in another
+// group: that one ends when the handler has ended. Each message still has one answer, one line in the log and one call of SQS.
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
 	t.Parallel()
 

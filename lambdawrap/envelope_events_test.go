@@ -242,9 +242,9 @@ func openedInOrder(t *testing.T, order []string) bool {
 	return true
 }
 
-// A restore has the sequencer of the object's creation, as S3 sends it, also when the object is restored again: the event of a later
-// one, in another message of the queue, is other work. So it is with all that is neither created nor removed. A second message of an
-// object that was created or removed, with one sequencer, is the same event.
+// A restore has the sequencer of the object's creation, as S3 sends it, also when the object is restored again: the event of a
+// later one, in another message of the queue, is other work. So it is with all that is neither created nor removed. A second
+// message of an object that was created or removed, with one sequencer, is the same event.
 func TestASecondRestoreOfAnObjectIsNotTakenForTheFirst(t *testing.T) {
 	t.Parallel()
 

@@ -117,9 +117,9 @@ func RequestID[In any](ctx context.Context, _ In) (string, error) {
 //		return idemddb.Do(ctx, store, key, nil, charge)
 //	})
 //
-// All branches of an execution have its ARN, so in a loop, in Map and in Parallel the name needs what tells the items apart, such as
-// "charge " + order.ID: with one name, the first item's step would answer for all of them. The error is [ErrNoKey] if the context
-// is that of no durable handler, or if the name is empty.
+// All branches of an execution have its ARN, so in a loop, in Map and in Parallel the name needs what tells the items apart, such
+// as "charge " + order.ID: with one name, the first item's step would answer for all of them. The error is [ErrNoKey] if the
+// context is that of no durable handler, or if the name is empty.
 func DurableKey(ctx context.Context, step string) (string, error) {
 	arn, _ := engine.DurableExecution(ctx)
 

@@ -362,7 +362,8 @@ func numbered(n int) events.SQSEvent {
 	return batch(texts...)
 }
 
-// deliveredFor returns an event whose messages were delivered so often, and have a receipt handle. It does not change the given one.
+// deliveredFor returns an event whose messages were delivered so often, and have a receipt handle. It does not change the given
+// one.
 func deliveredFor(event events.SQSEvent, times int) events.SQSEvent {
 	event.Records = slices.Clone(event.Records)
 

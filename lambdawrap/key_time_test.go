@@ -47,7 +47,8 @@ func (h *harness) outcomes() *journal {
 	return ends
 }
 
-// keyWays are all wrappers whose key functions run side by side. With envelopes, what is to be a key function is the EnvelopeFunc.
+// keyWays are all wrappers whose key functions run side by side. With envelopes, what is to be a key function is the
+// EnvelopeFunc.
 var keyWays = []way{
 	{"SQS", (*harness).handle},
 	{"SQS, optimistic", func(h *harness, work lambdawrap.Handler) wrapped {

@@ -44,8 +44,9 @@ const (
 // index by a scan of the table. Two sweeps at a time do no harm.
 //
 // It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record,
-// and the requests of the senders. A scan has 16 to 31 segments, each of at least one request, and reads the whole table. It ends with ctx; what it has not reached then is for the next one. The error joins those of
-// all records; the other records are done all the same. A nil api is an idemddb.ErrMisuse.
+// and the requests of the senders. A scan has 16 to 31 segments, each of at least one request, and reads the whole table. It ends
+// with ctx; what it has not reached then is for the next one. The error joins those of all records; the other records are done
+// all the same. A nil api is an idemddb.ErrMisuse.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	if panicerror.IsNil(api) {
 		return Report{Incomplete: true}, fmt.Errorf("outbox: Sweep: %w: api: must not be nil; pass dynamodb.NewFromConfig(cfg)", idemddb.ErrMisuse)
@@ -150,8 +151,8 @@ func (w *sweep) sendAll(ctx context.Context, page []item) {
 	}
 }
 
-// shuffle changes the order of the queries or scans, or of the records of a page. A target that hangs is not asked for a while, and that
-// must not always keep the sweep from the same records.
+// shuffle changes the order of the queries or scans, or of the records of a page. A target that hangs is not asked for a while,
+// and that must not always keep the sweep from the same records.
 func shuffle[T any](all []T) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the order is no secret
 }

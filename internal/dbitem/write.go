@@ -135,7 +135,8 @@ func (w write) identity(keyNames []string) string {
 	return string(text)
 }
 
-// normal returns the same text for each way to write a number: 1, 1.0 and 1e0 are one key. A text that is no number stays as it is.
+// normal returns the same text for each way to write a number: 1, 1.0 and 1e0 are one key. A text that is no number stays as it
+// is.
 func normal(number string) string {
 	n, err := ParseNumber(number)
 	if err != nil {

@@ -89,8 +89,8 @@ func withoutContent(err error) error {
 	return err
 }
 
-// decodes reports whether the text that JSON has is decoded as it stands, and whether it has the character U+FFFD, which the encoder
-// writes for text that is not UTF-8.
+// decodes reports whether the text that JSON has is decoded as it stands, and whether it has the character U+FFFD, which the
+// encoder writes for text that is not UTF-8.
 func decodes(encoded []byte) (isExact, isReplaced bool) {
 	isReplaced, broken := escapes(encoded)
 

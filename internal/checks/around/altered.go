@@ -13,9 +13,9 @@ import (
 // transaction" or "put in a transaction".
 type Change func(operation string, expression *string) *string
 
-// Altered returns a copy of a request with other expressions, and with those of its names and values that these still name, so that
-// what notices the change is the meaning of the request. It returns any other request than one that updates or puts an item as it
-// is. update may be nil.
+// Altered returns a copy of a request with other expressions, and with those of its names and values that these still name, so
+// that what notices the change is the meaning of the request. It returns any other request than one that updates or puts an item
+// as it is. update may be nil.
 func Altered(in any, condition, update Change) any {
 	w := writes{condition, update}
 
