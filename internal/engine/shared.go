@@ -149,7 +149,8 @@ func (s *shared) board() {
 	}
 }
 
-// take notes whose callers still wait, and keeps these from leaving until setFree.
+// take notes whose callers still wait, and keeps these from leaving until setFree. The list is a new one each time, because that
+// of looks must keep the order of its statements.
 func (s *shared) take() {
 	s.engine.change(func() {
 		s.sent = nil
